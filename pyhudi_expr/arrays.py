@@ -23,6 +23,11 @@ UInt32Array: TypeAlias = npt.NDArray[np.uint32]
 UInt64Array: TypeAlias = npt.NDArray[np.uint64]
 Float64Array: TypeAlias = npt.NDArray[np.float64]
 
+#: What pyarrow raises where a file or its storage cannot be read.
+READ_ERRORS = (OSError, pa.ArrowException)
+#: That, and what it raises where a file can be read and is damaged.
+DAMAGE_ERRORS = (*READ_ERRORS, ValueError)
+
 # Arrow's classes take type arguments in their stubs only. The functions below say what the stubs do
 # not know, so that no caller has to.
 if TYPE_CHECKING:

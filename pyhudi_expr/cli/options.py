@@ -120,10 +120,9 @@ def _names_at_once(context: click.Context, read: Callable[[str], Sequence[str]])
 
 def _columns(table: str) -> Sequence[str]:
     # On use, as in the next one: the imports take time.
-    from pyhudi_expr.tables.hudi_names import META_COLUMNS
-    from pyhudi_expr.tables.hudi_table import HudiTable
+    from pyhudi_expr.api.functions import table as open_table
 
-    return [name for name in HudiTable.open(table).schema().names if name not in META_COLUMNS]
+    return open_table(table).columns
 
 
 def _indexes(table: str) -> Sequence[str]:

@@ -21,7 +21,7 @@ import pyarrow.compute as pc
 import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 
-from pyhudi_expr.arrays import AnyArray, AnyField, BoolArray
+from pyhudi_expr.arrays import DAMAGE_ERRORS, AnyArray, AnyField, BoolArray
 from pyhudi_expr.errors import CorruptFile, UnsupportedTable
 from pyhudi_expr.expr.domains import type_widens
 from pyhudi_expr.index.prune import PruneResult
@@ -288,7 +288,7 @@ def _footer(fragment: ds.ParquetFileFragment, size: int) -> pq.FileMetaData | No
     """Return a file's footer; None if the file has no byte, and is listed without one."""
     try:
         return fragment.metadata
-    except (OSError, ValueError, pa.ArrowException) as error:
+    except DAMAGE_ERRORS as error:
         is_empty = fragment.filesystem.get_file_info(fragment.path).size == 0
         if is_empty and not size:
             return None

@@ -16,6 +16,7 @@ from typing import Any, TypeAlias
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from pyhudi_expr.arrays import DAMAGE_ERRORS
 from pyhudi_expr.errors import CorruptFile, UnsupportedTable
 from pyhudi_expr.expr.nodes import PythonValue
 from pyhudi_expr.tables.hudi_names import OPERATION, RECORD_KEY
@@ -241,7 +242,7 @@ def _parquet(file: LogFile, block: LogBlock, roots: Sequence[str]) -> pa.RecordB
         present = [name for name in roots if name in source.schema_arrow.names]
         # Without threads, see table/timeline/archive.py.
         return one_batch(source.read(present, use_threads=False))
-    except (OSError, ValueError, pa.ArrowException) as error:
+    except DAMAGE_ERRORS as error:
         raise CorruptFile(file.name, f"a Parquet block cannot be read: {error}") from error
 
 

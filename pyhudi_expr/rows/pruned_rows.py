@@ -18,7 +18,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset as ds
 
-from pyhudi_expr.arrays import AnyArray, AnyField, AnyScalar, BoolArray, arrow_constant, arrow_nulls
+from pyhudi_expr.arrays import (
+    READ_ERRORS,
+    AnyArray,
+    AnyField,
+    AnyScalar,
+    BoolArray,
+    arrow_constant,
+    arrow_nulls,
+)
 from pyhudi_expr.computed_once import computed_once
 from pyhudi_expr.errors import HudiError, UnsupportedTable
 from pyhudi_expr.index.kept_rows import RowEvaluator
@@ -256,7 +264,7 @@ class PrunedRows:
                 fragment_readahead=self.ahead.files,
             )
             yield from scanner.scan_batches()
-        except (OSError, pa.ArrowException) as error:
+        except READ_ERRORS as error:
             raise HudiError(f"{self.table.base_path}: a file cannot be read: {error}") from error
 
     def _converted_file(

@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from pyhudi_expr.arrays import AnyArray, BoolArray, without_dictionary
+from pyhudi_expr.arrays import DAMAGE_ERRORS, READ_ERRORS, AnyArray, BoolArray, without_dictionary
 from pyhudi_expr.errors import CorruptFile, HudiError, UnsupportedTable
 from pyhudi_expr.index.slice_sets import SliceMerging, slice_merging
 from pyhudi_expr.rows.key_merging import KeyMerger, has_delete_marker
@@ -234,7 +234,7 @@ def parquet_file(storage: Storage, path: str) -> pq.ParquetFile:
     source = storage.open_input(path)
     try:
         return pq.ParquetFile(source, coerce_int96_timestamp_unit=INT96_UNIT)
-    except (OSError, ValueError, pa.ArrowException) as error:
+    except DAMAGE_ERRORS as error:
         source.close()
         raise CorruptFile(f"{storage.uri}/{path}", f"not a Parquet file: {error}") from error
 
@@ -251,7 +251,7 @@ def parquet_columns(
             return
         for batch in _batches(file, requested, label):
             yield [leaf(batch, name) for name in names]
-    except (OSError, pa.ArrowException) as error:
+    except READ_ERRORS as error:
         raise CorruptFile(label, f"cannot be read: {error}") from error
 
 
@@ -291,7 +291,7 @@ def base_batches(storage: Storage, path: str, roots: Sequence[str]) -> Iterator[
             return
         try:
             yield from _batches(file, requested, f"{storage.uri}/{path}")
-        except (OSError, pa.ArrowException) as error:
+        except READ_ERRORS as error:
             raise CorruptFile(f"{storage.uri}/{path}", f"cannot be read: {error}") from error
 
 

@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from pyhudi_expr.arrays import (
+    DAMAGE_ERRORS,
     arrow_list,
 )
 from pyhudi_expr.computed_once import computed_once
@@ -270,7 +271,7 @@ class HudiTable:
         try:
             with self.storage.open_input(path) as source:
                 return pq.read_schema(source).remove_metadata()
-        except (OSError, ValueError, pa.ArrowException) as error:
+        except DAMAGE_ERRORS as error:
             raise CorruptFile(f"{self.base_path}/{path}", f"not a Parquet file: {error}") from error
 
     def _slice_rules(self, as_of: str | None) -> SliceRules:

@@ -6,8 +6,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-import pyarrow as pa
-
+from pyhudi_expr.arrays import DAMAGE_ERRORS
 from pyhudi_expr.errors import HudiError
 from pyhudi_expr.expr.bound import BoundColumn
 from pyhudi_expr.index.rows.known_file import Chunk, FileCache, KnownFile
@@ -31,7 +30,7 @@ _DICTIONARY_SHARE = 16
 #: A block of a Bloom filter, by the filter's column chunk and the block's number.
 Block = tuple[Chunk, int]
 
-UNREADABLE = (HudiError, OSError, ValueError, pa.ArrowException)
+UNREADABLE = (HudiError, *DAMAGE_ERRORS)
 """What reading a file raises; the query that reads it will report what is wrong with it."""
 
 

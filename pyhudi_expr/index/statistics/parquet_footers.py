@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
+from pyhudi_expr.arrays import DAMAGE_ERRORS
 from pyhudi_expr.computed_once import computed_once
 from pyhudi_expr.errors import HudiError
 from pyhudi_expr.expr.bound import BoundColumn
@@ -112,7 +113,7 @@ def _read(storage: Storage, path: str, column: BoundColumn) -> Range:
     try:
         with storage.open_input(path) as source:
             return _range(read_footer(source, source.size()).metadata, column)
-    except (HudiError, OSError, ValueError, pa.ArrowException):
+    except (HudiError, *DAMAGE_ERRORS):
         # The query that reads the file will report what is wrong with it.
         return UNKNOWN
 

@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from pyhudi_expr.arrays import AnyArray, BoolArray, Int64Array, arrow_nulls
+from pyhudi_expr.arrays import DAMAGE_ERRORS, AnyArray, BoolArray, Int64Array, arrow_nulls
 from pyhudi_expr.errors import HudiError
 from pyhudi_expr.expr.bound import BoundColumn
 from pyhudi_expr.expr.bounds import Bounds, Values
@@ -118,7 +118,7 @@ def _footer(storage: Storage, path: str, size: int) -> pq.FileMetaData | str:
     try:
         with storage.open_input(path, size) as source:
             return pq.read_metadata(source)
-    except (HudiError, OSError, ValueError, pa.ArrowException) as error:
+    except (HudiError, *DAMAGE_ERRORS) as error:
         return " ".join(str(error).split()) or repr(error)
 
 

@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from pyhudi_expr.arrays import AnyArray
+from pyhudi_expr.arrays import READ_ERRORS, AnyArray
 from pyhudi_expr.errors import CorruptFile
 from pyhudi_expr.tables import hudi_names
 from pyhudi_expr.tables.hudi_names import RECORD_KEY
@@ -204,7 +204,7 @@ def _footer(table: HudiTable, path: str) -> pq.FileMetaData:
     with table.storage.open_input(path) as source:
         try:
             return pq.read_metadata(source)
-        except (OSError, pa.ArrowException) as error:
+        except READ_ERRORS as error:
             raise CorruptFile(f"{table.base_path}/{path}", f"no Parquet: {error}") from error
 
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import xxhash
 
-from pyhudi_expr.arrays import AnyArray
+from pyhudi_expr.arrays import READ_ERRORS, AnyArray
 from pyhudi_expr.errors import CorruptFile
 from pyhudi_expr.tables.hudi_names import HOODIE_DIR
 from pyhudi_expr.tables.storage import Storage
@@ -65,7 +65,7 @@ class ReverseMapping:
         content = self._storage.read(path)
         try:
             column = pa.ipc.open_file(content).read_all().column(_COLUMN)
-        except (OSError, KeyError, pa.ArrowException) as error:
+        except (KeyError, *READ_ERRORS) as error:
             raise CorruptFile(f"{self.base_uri}/{path}", f"no reverse mapping: {error}") from error
         return column.combine_chunks()
 

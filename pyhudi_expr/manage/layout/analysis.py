@@ -22,7 +22,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from pyhudi_expr.arrays import AnyChunkedArray, BoolArray, Int64Array, arrow_nulls
+from pyhudi_expr.arrays import READ_ERRORS, AnyChunkedArray, BoolArray, Int64Array, arrow_nulls
 from pyhudi_expr.errors import CorruptFile
 from pyhudi_expr.expr.bind import bind
 from pyhudi_expr.expr.bound import BoundExpression, columns, unknown_reasons
@@ -60,7 +60,7 @@ def sample_file(storage: Storage, path: str, schema: pa.Schema, rows: int, seed:
             there = [name for name in schema.names if name in file.schema_arrow.names]
             count = file.metadata.num_rows
             read = file.read(columns=there) if there else pa.table({})
-    except (OSError, pa.ArrowException) as error:
+    except READ_ERRORS as error:
         raise CorruptFile(f"{storage.uri}/{path}", f"it cannot be sampled: {error}") from error
     chosen = np.arange(count)
     if count > rows:

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from pyhudi_expr.arrays import AnyArray, string_list
+from pyhudi_expr.arrays import READ_ERRORS, AnyArray, string_list
 from pyhudi_expr.errors import CorruptFile, HudiError
 from pyhudi_expr.tables.hudi_names import RECORD_KEY
 from pyhudi_expr.tables.hudi_table import HudiTable
@@ -149,7 +149,7 @@ def _base_file(storage: Storage, sources: Sequence[str], path: str, size: int) -
         with storage.open_input(path) as source:
             file = pq.ParquetFile(source)
             keys = _num_keys(file)
-    except (OSError, pa.ArrowException) as error:
+    except READ_ERRORS as error:
         raise CorruptFile(f"{storage.uri}/{path}", f"not a Parquet file: {error}") from error
     metadata = file.metadata
     return BaseFile(

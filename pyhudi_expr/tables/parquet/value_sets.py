@@ -13,10 +13,9 @@ import numpy as np
 import pyarrow as pa
 import xxhash
 
+from pyhudi_expr.arrays import DAMAGE_ERRORS
 from pyhudi_expr.tables.parquet.compact_protocol import NotParquetError, read_struct
 
-#: A header, without statistics of data pages, is shorter than this.
-DICTIONARY_HEADER_BYTES = 256
 #: Larger dictionaries are not read: parquet-mr's limit is 1 MiB.
 MOST_BYTES = 2 << 20
 #: Fields of PageHeader and DictionaryPageHeader.
@@ -52,7 +51,7 @@ def read_dictionary(data: bytes, codec: int) -> bytes:
         return content
     try:
         return pa.Codec(name).decompress(content, size, asbytes=True)
-    except (OSError, ValueError, pa.ArrowException) as error:
+    except DAMAGE_ERRORS as error:
         raise NotParquetError(f"a dictionary cannot be decompressed: {error}") from error
 
 

@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import pyarrow as pa
 from pyarrow import fs
 
+from pyhudi_expr.arrays import DAMAGE_ERRORS
 from pyhudi_expr.errors import HudiError
 from pyhudi_expr.tables.storage.entries import Backend
 from pyhudi_expr.tables.storage.file_system import FileSystemBackend
@@ -80,7 +80,7 @@ def locate(uri: str, options: Mapping[str, str]) -> Location:
         if scheme in _OBJECT_SCHEMES:
             return _object_store(uri, scheme, rest, options)
         filesystem, path = fs.FileSystem.from_uri(f"{scheme}:{rest}")
-    except (OSError, ValueError, pa.ArrowException) as error:
+    except DAMAGE_ERRORS as error:
         raise HudiError(f"{uri}: the file system cannot be used: {in_our_words(error)}") from error
     return Location(FileSystemBackend(filesystem), trim(path))
 

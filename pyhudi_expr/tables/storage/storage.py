@@ -17,6 +17,7 @@ from typing import IO, NamedTuple, TypeVar
 import pyarrow as pa
 from pyarrow import fs
 
+from pyhudi_expr.arrays import READ_ERRORS
 from pyhudi_expr.errors import HudiError
 from pyhudi_expr.tables.parsing.budget import in_context
 from pyhudi_expr.tables.storage.entries import (
@@ -306,7 +307,7 @@ class _Translated(NamedTuple):
         where = f"{self.uri}: file {self.path!r}"
         if isinstance(error, FileNotFoundError):
             raise HudiError(f"{where} does not exist") from error
-        if isinstance(error, OSError | pa.ArrowException):
+        if isinstance(error, READ_ERRORS):
             raise HudiError(f"{where} cannot be {self.purpose}: {error}") from error
 
 

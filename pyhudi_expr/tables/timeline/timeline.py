@@ -22,7 +22,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from pyhudi_expr.arrays import string_list
+from pyhudi_expr.arrays import DAMAGE_ERRORS, string_list
 from pyhudi_expr.computed_once import computed_once
 from pyhudi_expr.errors import CorruptFile, HudiError, UnsupportedTable
 from pyhudi_expr.tables.parsing import avro_values
@@ -168,7 +168,7 @@ def _read_times(storage: Storage, file: str) -> pa.Table:
         # abort (SIGABRT) a process that exits at that moment.
         with storage.open_input(file) as source, pq.ParquetFile(source) as archived:
             return archived.read(["instantTime", "completionTime"], use_threads=False)
-    except (OSError, ValueError, pa.ArrowException) as error:
+    except DAMAGE_ERRORS as error:
         raise CorruptFile(file, f"the archived timeline cannot be read: {error}") from error
 
 

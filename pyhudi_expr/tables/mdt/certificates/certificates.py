@@ -14,7 +14,7 @@ from typing import Any, Literal
 import numpy as np
 import pyarrow as pa
 
-from pyhudi_expr.arrays import AnyArray, Int64Array, combined, value_list
+from pyhudi_expr.arrays import DAMAGE_ERRORS, AnyArray, Int64Array, combined, value_list
 from pyhudi_expr.errors import CorruptFile
 from pyhudi_expr.tables.mdt.certificates.states import IndexState, ShardState, state_of
 from pyhudi_expr.tables.mdt.hfile.reader import HFile
@@ -122,7 +122,7 @@ def _decoded(content: bytes, file: str) -> tuple[pa.Table, dict[str, Any]]:
     try:
         table = pa.ipc.open_stream(pa.BufferReader(content)).read_all()
         head = parse_json((table.schema.metadata or {})[_HEAD], file)
-    except (KeyError, ValueError, OSError, pa.ArrowException) as error:
+    except (KeyError, *DAMAGE_ERRORS) as error:
         raise CorruptFile(file, f"not a certificate: {error!r}") from error
     if head.get("format") != _FORMAT:
         raise CorruptFile(file, f"a certificate of format {head.get('format')}, not {_FORMAT}")

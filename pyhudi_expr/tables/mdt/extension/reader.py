@@ -23,7 +23,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pyhudi_expr.arrays import AnyArray, BoolArray, Int64Array, arrow_schema_of
+from pyhudi_expr.arrays import DAMAGE_ERRORS, AnyArray, BoolArray, Int64Array, arrow_schema_of
 from pyhudi_expr.errors import CorruptFile, TableNotFound
 from pyhudi_expr.tables.hudi_names import HOODIE_DIR, PROPERTIES_BACKUP_FILE, PROPERTIES_FILE
 from pyhudi_expr.tables.hudi_table import HudiTable
@@ -100,7 +100,7 @@ class Coverage:
             # Without threads, see table/timeline/archive.py.
             with pq.ParquetFile(pa.BufferReader(content)) as file_of_slices:
                 slices = file_of_slices.read(use_threads=False).cast(_SCHEMA)
-        except (OSError, ValueError, pa.ArrowException) as error:
+        except DAMAGE_ERRORS as error:
             raise CorruptFile(file, f"no list of covered file slices: {error}") from error
         return Coverage(frozenset(filter(None, instants.split(","))), before, slices)
 

@@ -33,6 +33,7 @@ from typing import BinaryIO
 import pyarrow as pa
 import xxhash
 
+from pyhudi_expr.arrays import DAMAGE_ERRORS, READ_ERRORS
 from pyhudi_expr.installation import version
 from pyhudi_expr.tables.mdt.store.shared_snapshots import SharedSnapshots
 
@@ -149,7 +150,7 @@ class DiskCache:
             return tables
         except FileNotFoundError:
             return None
-        except (OSError, ValueError, pa.ArrowException) as error:
+        except DAMAGE_ERRORS as error:
             _log.warning("the cache file %s is not used and removed: %s", path, error)
             self._remove(path)
             return None
@@ -173,7 +174,7 @@ class DiskCache:
                 return False
             fresh.replace(path)
             return True
-        except (OSError, pa.ArrowException) as error:
+        except READ_ERRORS as error:
             _log.warning("the cache file %s cannot be written: %s", path, error)
             return False
         finally:

@@ -14,8 +14,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import BinaryIO
 
-import pyarrow as pa
-
+from pyhudi_expr.arrays import READ_ERRORS
 from pyhudi_expr.errors import HudiError
 from pyhudi_expr.tables.storage import Storage
 from pyhudi_expr.tables.storage.process_options import LINKS_OPTION
@@ -60,7 +59,7 @@ class SharedSnapshots:
             with self._storage.open_input(name, entry.size) as source, target.open("wb") as copy:
                 shutil.copyfileobj(source, copy, _CHUNK_BYTES)
             return True
-        except (HudiError, OSError, pa.ArrowException) as error:
+        except (HudiError, *READ_ERRORS) as error:
             _log.warning("the shared snapshot %s cannot be read: %s", name, error)
             return False
 
