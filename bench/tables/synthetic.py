@@ -63,7 +63,6 @@ _TIMELINE_LAYOUT = 2
 _COLUMN_STATS_SHARDS = 2
 _SEED = 27
 
-_AVRO_NAMESPACE = "org.apache.hudi.avro.model"
 _LONG, _DOUBLE, _STRING = 4, 6, 7  # HoodieValueTypeInfo.typeOrdinal
 _ARROW_TYPES = {_LONG: pa.int64(), _DOUBLE: pa.float64(), _STRING: pa.string()}
 _TYPES = {_LONG: "long", _DOUBLE: "double", _STRING: "string"}

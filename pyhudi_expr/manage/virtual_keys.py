@@ -135,29 +135,6 @@ def enable(table: HudiTable, settings: VirtualKeySettings, lock: TableLock) -> K
     return run(EnableVirtualKeys(table.storage, settings, lock))
 
 
-def disable_stored(table: HudiTable, lock: TableLock) -> None:
-    """Disable virtual keys of a table whose rows all have stored keys, which needs no Spark.
-
-    Raises:
-        HudiError: The request is refused, and nothing is changed.
-    """
-    run(DisableVirtualKeys(table.storage, lock, _no_rewriter, _no_builder))
-
-
-def _no_rewriter(slices: Sequence[SliceKeys]) -> Rewritten:
-    raise HudiError(
-        f"{len(slices)} file slices have rows without a stored key, and only Hudi's writer can "
-        "rewrite them: pyhudi virtual-keys disable does"
-    )
-
-
-def _no_builder() -> tuple[str, ...]:
-    raise HudiError(
-        "column_stats lacks entries of the keys, and only Spark can build it: pyhudi virtual-keys "
-        "disable does"
-    )
-
-
 @dataclass(frozen=True)
 class EnableVirtualKeys:
     """Readers make the keys, and writers leave them out from now on."""

@@ -103,11 +103,6 @@ class Connective:
     build: Callable[..., HudiExpression]
     truths: Callable[..., Truths]
 
-    @property
-    def arity(self) -> int:
-        """The number of its operands."""
-        return self.text.count("{}")
-
     def of(self, *trees: Tree) -> Tree:
         """The condition with these operands."""
         return Tree(

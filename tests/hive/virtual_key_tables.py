@@ -9,10 +9,11 @@ from pathlib import Path
 
 from devtools.ddl import create_with_handler
 from pyhudi_expr.manage.virtual_key_settings import VirtualKeySettings
-from pyhudi_expr.manage.virtual_keys import disable_stored, enable
+from pyhudi_expr.manage.virtual_keys import enable
 from pyhudi_expr.tables.hudi_table import HudiTable
 from pyhudi_expr.tables.locks import TableLock
 from tests.hive.query_results import Hive, Rows
+from tests.manage.indexing.sparkless_indexes import disable_virtual_keys
 
 Golden = Mapping[str, Path]
 
@@ -49,7 +50,7 @@ class KeyedTable:
 
     def show_keys(self) -> None:
         """Turns virtual keys off."""
-        disable_stored(HudiTable.open(str(self.path)), self._lock())
+        disable_virtual_keys(str(self.path))
 
     def _lock(self) -> TableLock:
         return TableLock(HudiTable.open(str(self.path)).storage)

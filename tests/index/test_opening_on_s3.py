@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from pyhudi_expr.expr.frontend.sql.parser import parse_predicate
-from pyhudi_expr.index.prune import Pruner, PruneRequest
+from pyhudi_expr.index.prune import Pruner
 from pyhudi_expr.tables.hudi_names import COLUMN_STATS, METADATA_DIR, PARTITION_MARKER, SCHEMA_DIR
 from pyhudi_expr.tables.hudi_table import HudiTable
 from pyhudi_expr.tables.storage import Storage
@@ -18,7 +17,6 @@ from tests.stored_files import StoredFiles
 
 pytestmark = pytest.mark.s3
 
-_REQUEST = PruneRequest(parse_predicate("amount > 100"))
 _NEW_INSTANT = ".hoodie/timeline/20990101000000000.commit.requested"
 _NEW_SCHEMA = f"{SCHEMA_DIR}/20990101000000000.schemacommit"
 _MARKER = f"{METADATA_DIR}/{COLUMN_STATS}/{PARTITION_MARKER}"

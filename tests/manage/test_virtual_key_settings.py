@@ -15,11 +15,12 @@ from pyhudi_expr.manage.virtual_key_settings import (
     UnmergeableKeys,
     VirtualKeySettings,
 )
-from pyhudi_expr.manage.virtual_keys import disable_stored, enable
+from pyhudi_expr.manage.virtual_keys import enable
 from pyhudi_expr.tables import properties
 from pyhudi_expr.tables.hudi_table import HudiTable
 from pyhudi_expr.tables.keys.key_storage import key_storage, warn_of_stored_keys
 from pyhudi_expr.tables.locks import TableLock
+from tests.manage.indexing.sparkless_indexes import disable_virtual_keys
 
 Golden = Mapping[str, Path]
 TWO_COLUMNS = "cow_v8_complexkeygen_hivestyle"
@@ -89,7 +90,7 @@ def test_defaults_are_written_explicitly(
 def test_turning_virtual_keys_off_removes_all_settings(copies: Copies) -> None:
     before = copies.open(NO_INDEXES)
     after = switched(before)
-    disable_stored(after, TableLock(after.storage, wait=1))
+    disable_virtual_keys(after.base_path)
     raw = dict(HudiTable.at(after.storage).properties.raw)
     assert raw.pop("hoodie.populate.meta.fields") == "true"
     assert raw == before.properties.raw

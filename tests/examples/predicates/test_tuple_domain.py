@@ -216,7 +216,6 @@ def domain(column: Any, values: Any, nulls: Any = False) -> str:
     return json.dumps({"columnDomains": [one]})
 
 
-SORTABLE = {"@type": "sortable", "type": "integer"}
 EVERY = {"@type": "allOrNone", "type": "json", "all": True}
 
 

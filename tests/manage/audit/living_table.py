@@ -49,6 +49,7 @@ from tests.manage.audit.living_rows import (
     parquet_table,
     row,
 )
+from tests.tables.mdt.records.tombstones import deleted_bloom_filter, deleted_statistics
 
 
 @dataclass
@@ -124,12 +125,12 @@ class LivingTable(LivingMetadata):
             (self.path / part / name).unlink()
             for column in self.measured:
                 key = column_stats_key(column, part, name).encode()
-                cells[COLUMN_STATS][key] = payloads.deleted_statistics(
+                cells[COLUMN_STATS][key] = deleted_statistics(
                     metadata_records.COLUMN_STATS, name, column
                 )
             for filters in (BLOOMS, LOWERED_FILTER):
                 key = bloom_filter_key(part, name).encode()
-                cells[filters][key] = payloads.deleted_bloom_filter(SIMPLE, "")
+                cells[filters][key] = deleted_bloom_filter(SIMPLE, "")
         for part in {part for part, _ in gone}:
             names = [name for of, name in gone if of == part]
             cells[FILES][partition_key(part).encode()] = payloads.file_list({}, names)

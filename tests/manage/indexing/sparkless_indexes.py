@@ -24,8 +24,10 @@ from pyhudi_expr.manage.indexing.leftovers import remove_leftovers
 from pyhudi_expr.manage.indexing.preparation import BuildPlan, Work
 from pyhudi_expr.manage.indexing.reverse_mapping import ReverseMapping, covered_slice_name
 from pyhudi_expr.manage.indexing.statements import CreateIndex, DropIndex
+from pyhudi_expr.manage.invariants import SliceKeys
+from pyhudi_expr.manage.operations import run
 from pyhudi_expr.manage.virtual_key_settings import VirtualKeySettings
-from pyhudi_expr.manage.virtual_keys import disable_stored, enable
+from pyhudi_expr.manage.virtual_keys import DisableVirtualKeys, Rewritten, enable
 from pyhudi_expr.rows.slice_rows import scalar_type
 from pyhudi_expr.tables.hudi_names import METADATA_DIR, RECORD_INDEX
 from pyhudi_expr.tables.hudi_table import HudiTable
@@ -215,9 +217,18 @@ def enable_virtual_keys(uri: str) -> None:
     enable(table, VirtualKeySettings(), _lock(table))
 
 
+def _rewrite_nothing(slices: Sequence[SliceKeys]) -> Rewritten:
+    raise AssertionError(f"all rows have stored keys, but those of {len(slices)} slices")
+
+
+def _build_nothing() -> tuple[str, ...]:
+    raise AssertionError("column_stats has entries of the keys")
+
+
 def disable_virtual_keys(uri: str) -> None:
+    """Disable them in a table whose rows all have stored keys."""
     table = HudiTable.open(uri)
-    disable_stored(table, _lock(table))
+    run(DisableVirtualKeys(table.storage, _lock(table), _rewrite_nothing, _build_nothing))
 
 
 def cells(table: HudiTable, definition: IndexDefinition) -> list[tuple[bytes, bytes]]:

@@ -145,7 +145,6 @@ _NAMESPACE = "org.apache.hudi.avro.model."
 _UUID_ENCODING, _TEXT_ENCODING = 0, 1
 _NO_FILE_INDEX = -1
 _NO_BITS = 0
-_UNKNOWN_COUNT = -1
 _LARGEST_FILE_INDEX = 2**31 - 1
 
 
@@ -238,18 +237,6 @@ def statistics(kind: int, stats: Statistics) -> bytes:
         "isTightBound": stats.is_tight,
         "valueType": None if type_.ordinal is None else value_type,
     }
-    return _statistics_record(kind, content)
-
-
-def deleted_statistics(kind: int, described: str, column: str) -> bytes:
-    """Encode the tombstone of a file's or partition's entry."""
-    counts = ("valueCount", "nullCount", "totalSize", "totalUncompressedSize")
-    content: dict[str, Any] = dict.fromkeys(counts, _UNKNOWN_COUNT)
-    content |= {"fileName": described, "columnName": column, "isDeleted": True}
-    return _statistics_record(kind, content)
-
-
-def _statistics_record(kind: int, content: Payload) -> bytes:
     # With the name of its type the encoder need not try the union's branches.
     part = _NAMESPACE + "HoodieMetadataColumnStats", content
     return encoded({**_empty_record(), "type": kind, "ColumnStatsMetadata": part})
@@ -257,16 +244,7 @@ def _statistics_record(kind: int, content: Payload) -> bytes:
 
 def bloom_filter(kind: str, instant: str, content: bytes) -> bytes:
     """Encode a file's Bloom filter: its kind (SIMPLE or DYNAMIC) and its serialised text."""
-    return _filter(kind, instant, content, False)
-
-
-def deleted_bloom_filter(kind: str, instant: str) -> bytes:
-    """Encode the tombstone of a file's filter."""
-    return _filter(kind, instant, b"", True)
-
-
-def _filter(kind: str, instant: str, content: bytes, is_deleted: bool) -> bytes:
-    found = {"type": kind, "timestamp": instant, "bloomFilter": content, "isDeleted": is_deleted}
+    found = {"type": kind, "timestamp": instant, "bloomFilter": content, "isDeleted": False}
     return encoded({**_empty_record(), "type": BLOOM_FILTER, "BloomFilterMetadata": found})
 
 

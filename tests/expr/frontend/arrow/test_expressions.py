@@ -40,7 +40,6 @@ INT, FLOAT, TEXT, TRUTH = (pc.field(name) for name in "ifsb")
 UTC = dt.timezone.utc
 DAY = dt.date(2024, 1, 5)
 NOON = dt.datetime(2024, 1, 5, 12)
-A_WEEK_LATER = dt.datetime(2024, 1, 12, 12, tzinfo=UTC)
 
 
 def row(n: int | None) -> dict[str, Any]:

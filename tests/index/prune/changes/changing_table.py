@@ -23,6 +23,7 @@ from pyhudi_expr.tables.mdt.records.payloads import RECORD_SCHEMA
 from pyhudi_expr.tables.mdt.records.value_types import value_type
 from pyhudi_expr.tables.mdt.store.compaction import compact_group
 from pyhudi_expr.tables.mdt.store.metadata_table import MetadataTable
+from tests.tables.mdt.records.tombstones import deleted_statistics
 
 FILES_BEFORE, PARTITIONS, SHARDS = 96, 12, 2
 COLUMNS = ("id", "spread")
@@ -233,7 +234,7 @@ class ChangingTable:
                     cells[shard(key, SHARDS)][key] = (
                         payloads.statistics(STATS_RECORD, stats)
                         if name in added
-                        else payloads.deleted_statistics(STATS_RECORD, name, column)
+                        else deleted_statistics(STATS_RECORD, name, column)
                     )
         # Hudi names all partitions of a commit again.
         named = changes.partitions or sorted(name for name, of in changes.added.items() if of)[:1]

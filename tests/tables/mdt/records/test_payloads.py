@@ -32,6 +32,7 @@ from pyhudi_expr.tables.mdt.records.metadata_records import (
 from pyhudi_expr.tables.mdt.records.payloads import RECORD_SCHEMA
 from pyhudi_expr.tables.mdt.records.value_types import ValueType, signed_bytes, value_type
 from pyhudi_expr.tables.mdt.store.file_group import all_cells
+from tests.tables.mdt.records.tombstones import deleted_bloom_filter, deleted_statistics
 
 TABLES = [
     "cow_v9_timebasedkeygen_nonhivestyle",
@@ -99,14 +100,14 @@ def _rebuilt(payload: Payload) -> bytes:
         case kind if kind == BLOOM_FILTER:
             found = payload["BloomFilterMetadata"]
             if found["isDeleted"]:
-                return payloads.deleted_bloom_filter(found["type"], found["timestamp"])
+                return deleted_bloom_filter(found["type"], found["timestamp"])
             return payloads.bloom_filter(found["type"], found["timestamp"], found["bloomFilter"])
     raise AssertionError(payload["type"])
 
 
 def _statistics(kind: int, entry: dict[str, Any]) -> bytes:
     if entry["isDeleted"]:
-        return payloads.deleted_statistics(kind, entry["fileName"], entry["columnName"])
+        return deleted_statistics(kind, entry["fileName"], entry["columnName"])
     low, high = entry["minValue"], entry["maxValue"]
     type_info = entry.get("valueType") or {}
     wrapper = "LongWrapper" if low is None else wrapper_name(low)

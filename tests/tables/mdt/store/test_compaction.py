@@ -25,6 +25,7 @@ from pyhudi_expr.tables.mdt.store.compaction import compact_group
 from pyhudi_expr.tables.mdt.store.file_group import FileGroup, StoredFile, all_cells
 from pyhudi_expr.tables.storage import Storage
 from tests.example_counts import examples
+from tests.tables.mdt.records.tombstones import deleted_statistics
 
 _INSTANT = "20260101000000000"
 _FILE_ID = "b5a1d7e2-0a4b-4f7e-9f8e-0f4e0a6b3c1d-0"
@@ -41,7 +42,7 @@ _PLACES = [payloads.location(f"p{n}", _FILE_ID, n) for n in range(3)]
 _ENTRIES = [payloads.secondary_entry(), payloads.secondary_tombstone()]
 _RANGES = [
     *(ranges(n, is_tight=tight) for n in (0, 50) for tight in (False, True)),
-    payloads.deleted_statistics(COLUMN_STATS, "f", "c"),
+    deleted_statistics(COLUMN_STATS, "f", "c"),
 ]
 _DELETED = (_ENTRIES[-1], _RANGES[-1])
 """Entries that base files do not have."""
