@@ -20,7 +20,6 @@ from pyhudi_expr.expr.zones import UnknownZoneError, python_zone
 from pyhudi_expr.index.partition_semantics import READERS
 from pyhudi_expr.index.prune import PruneOptions, Pruner
 from pyhudi_expr.tables.hudi_names import BUCKET_NUMBER, INDEX_TYPE
-from pyhudi_expr.tables.hudi_table import HudiTable
 from pyhudi_expr.tables.listing import TableView
 from pyhudi_expr.tables.mdt.store.disk_cache import user_directory
 from pyhudi_expr.tables.properties import StatedBuckets
@@ -65,12 +64,7 @@ BUCKETS = click.option(
 """The parameter `buckets`: a `StatedBuckets`, or None."""
 
 
-def asked_table(
-    location: str,
-    footers: bool,
-    opened: HudiTable | None = None,
-    buckets: StatedBuckets | None = None,
-) -> Table:
+def asked_table(location: str, footers: bool, buckets: StatedBuckets | None = None) -> Table:
     """Return a table for the questions of a command, which shows its progress itself.
 
     It waits for footers, if they are asked for, and shares the user's cache directory with the
@@ -81,7 +75,7 @@ def asked_table(
     options = PruneOptions(
         footers=footers, footer_wait=FOOTER_WAIT_SECONDS, snapshot_dir=user_directory()
     )
-    return Table(location, Pruner(options), False, opened, buckets)
+    return Table(location, Pruner(options), False, buckets=buckets)
 
 
 @contextmanager

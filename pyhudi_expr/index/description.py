@@ -155,22 +155,21 @@ _INDEXES = pa.schema(
 )
 
 
-def files_table(listing: FileListing, files: BoolArray | None = None) -> pa.Table:
-    """Return the files of a listing, or those that are flagged; see `Table.files`."""
-    return pa.table(file_columns(listing, files))
+def files_table(listing: FileListing) -> pa.Table:
+    """Return the files of a listing; see `Table.files`."""
+    return pa.table(file_columns(listing))
 
 
-def file_columns(listing: FileListing, files: BoolArray | None = None) -> dict[str, AnyArray]:
+def file_columns(listing: FileListing) -> dict[str, AnyArray]:
     """Return the columns of `files_table`."""
-    chosen = np.arange(listing.num_files) if files is None else np.flatnonzero(files)
-    slices = pa.array(listing.file_slice[chosen])
-    is_log = pa.array(listing.file_is_log[chosen])
+    slices = pa.array(listing.file_slice)
+    is_log = pa.array(listing.file_is_log)
     kinds = pa.array(["base", "log"]).take(is_log.cast(pa.int8()))
     return {
-        "path": pa.array(listing.paths(chosen), pa.string()),
-        "partition": listing.partitions.take(pa.array(listing.file_partition[chosen])),
+        "path": pa.array(listing.paths(np.arange(listing.num_files)), pa.string()),
+        "partition": listing.partitions.take(pa.array(listing.file_partition)),
         "kind": kinds,
-        "bytes": pa.array(listing.file_size[chosen], pa.int64()),
+        "bytes": pa.array(listing.file_size, pa.int64()),
         "file_id": listing.slice_file_id.take(slices),
         "instant": listing.slice_base_instant.take(slices),
     }

@@ -53,7 +53,7 @@ from pyhudi_expr.tables.timeline.writer import WrittenFile
 
 _log = logging.getLogger(__name__)
 
-MOST_LOGS = 10
+_MOST_LOGS = 10
 """Of a file group, before a refresh compacts it."""
 
 
@@ -92,7 +92,6 @@ def extension_refresh(
     table: HudiTable,
     name: str,
     options: BuildOptions,
-    most_logs: int = MOST_LOGS,
 ) -> BuildResult | None:
     """Refresh all indexes of the extension to the table's newest commit; None if they are current.
 
@@ -101,7 +100,6 @@ def extension_refresh(
         table: The table.
         name: The requested index.
         options: How to build.
-        most_logs: File groups with more log files are compacted.
 
     Raises:
         HudiError: The refresh failed. The indexes are as before, except those of columns that have
@@ -123,7 +121,7 @@ def extension_refresh(
             ReverseMapping(table.base_path).drop(definition.name)
     new = [(_typed(table, d), shard_count(table, d)) for d in stale]
     built = _changed(spark, table, name, new, lock)
-    if _longest(table) > most_logs:
+    if _longest(table) > _MOST_LOGS:
         extension_compact(spark, table, options)
     return built
 

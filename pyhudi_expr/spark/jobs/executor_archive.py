@@ -98,16 +98,15 @@ def shipping_settings(master: str | None, settings: Mapping[str, str]) -> dict[s
     return {_ARCHIVES: ",".join(archives), _PYTHONPATH: os.pathsep.join([*paths, _DIRECTORY])}
 
 
-def executor_archive(directory: Path | None = None) -> Path:
+def executor_archive() -> Path:
     """Return the archive, built at the first use of these versions (some seconds, 170 MB).
 
-    Args:
-        directory: Where it is kept; None: in the user's cache directory.
+    It is kept in the user's cache directory.
 
     Raises:
         OSError: It cannot be written.
     """
-    kept = (directory or user_directory() or Path.home()) / "executors"
+    kept = (user_directory() or Path.home()) / "executors"
     files = dict(_files())
     archive = kept / f"pyhudi-{_digest(files)}.tar.gz"
     if not archive.is_file():

@@ -262,11 +262,9 @@ ANY_VERSION = 0
 """The version of entries whose payloads follow from their keys."""
 
 
-def entry_batch(
-    keys: AnyArray, values: AnyArray, shards: int, version: int = ANY_VERSION
-) -> pa.RecordBatch:
+def entry_batch(keys: AnyArray, values: AnyArray, shards: int) -> pa.RecordBatch:
     """Return entries whose shard is the hash of the whole key."""
-    return _batch(keys, values, _shards(keys, shards), version)
+    return _batch(keys, values, _shards(keys, shards), ANY_VERSION)
 
 
 def constant_entries(

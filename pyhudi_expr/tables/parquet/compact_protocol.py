@@ -24,14 +24,14 @@ class NotParquetError(ValueError):
     """Bytes are not what Parquet's format wants there."""
 
 
-def read_struct(data: bytes, at: int = 0) -> tuple[Fields, int]:
-    """Return the struct that begins at a position, and the position behind it.
+def read_struct(data: bytes) -> tuple[Fields, int]:
+    """Return the struct that bytes begin with, and the position behind it.
 
     Raises:
         NotParquetError: There is no struct.
     """
     try:
-        return _struct(data, at, 0)
+        return _struct(data, 0, 0)
     except (IndexError, struct.error) as error:
         raise NotParquetError("a Thrift struct is cut off") from error
 

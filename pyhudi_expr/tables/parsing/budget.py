@@ -152,9 +152,9 @@ def in_context(function: Callable[..., _T]) -> Callable[..., _T]:
     return call
 
 
-def check_file_size(file: str, size: int, most: int = FILE_BYTES) -> None:
+def check_file_size(file: str, size: int) -> None:
     """Check, and spend, the size of a file that is read as a whole. Raises OverBudgetError."""
-    check_size(file, size, most)
+    check_size(file, size, FILE_BYTES)
     current().read(file, size)
 
 
