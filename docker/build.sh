@@ -27,13 +27,13 @@ again() {
 
 # build IMAGE OPTIONS...: from docker/IMAGE and what is in its context.
 build() {
-    local image=$1 begun=$SECONDS
+    local image=$1 started=$SECONDS
     shift
     cp -r "docker/$image/." "$context/$image"
     # Packages come from where this machine's come from.
     again docker build --quiet --network host --tag "pyhudi/$image:$tag" --build-arg BASE_IMAGE="$base" \
         "$@" "$context/$image" >/dev/null
-    echo "built pyhudi/$image:$tag in $((SECONDS - begun)) s"
+    echo "built pyhudi/$image:$tag in $((SECONDS - started)) s"
 }
 
 # A copy that costs nothing where the file system can link.

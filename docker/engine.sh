@@ -26,10 +26,10 @@ fail() {
 
 # timed WHAT COMMAND...: runs it, and tells what took how long.
 timed() {
-    local what=$1 begun=$SECONDS
+    local what=$1 since=$SECONDS
     shift
     "$@" || return
-    echo "$what in $((SECONDS - begun)) s"
+    echo "$what in $((SECONDS - since)) s"
 }
 
 # The packages whose programs are not there.

@@ -129,10 +129,10 @@ def ensure_written(files: int, partitions: int, fillers: int = 0) -> Path:
 
 def add_commit(table: Path, *, files: int, number: int) -> None:
     """Complete a commit that changes no file of a table with so many, and no columns f00, ..."""
-    schema, begun = table_schema(columns_of(files, 0)), int(_COMPACTED) + 10_000 * (number + 1)
+    schema, started = table_schema(columns_of(files, 0)), int(_COMPACTED) + 10_000 * (number + 1)
     metadata, data = (one / ".hoodie/timeline" for one in (table / METADATA_DIR, table))
-    write_instant(metadata, str(begun), str(begun + 1_000), "deltacommit", "UPSERT", schema)
-    write_instant(data, str(begun), str(begun + 2_000), "commit", "UPSERT", schema)
+    write_instant(metadata, str(started), str(started + 1_000), "deltacommit", "UPSERT", schema)
+    write_instant(data, str(started), str(started + 2_000), "commit", "UPSERT", schema)
 
 
 def remove_commit(table: Path, number: int) -> None:

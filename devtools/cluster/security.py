@@ -7,7 +7,7 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class Security:
-    """What makes a cluster believe its callers.
+    """What makes a cluster trust its callers.
 
     Attributes:
         clients: Hadoop's settings for everyone.

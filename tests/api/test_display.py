@@ -200,8 +200,8 @@ def test_a_bar_in_a_notebook_counts_and_goes_away(notebook: Notebook) -> None:
         assert notebook.has_come.wait(30)
         bar.advance(3, 80, "files")
         bar.advance(3, 80, "files")
-    begun, advanced, gone = notebook.shown
-    assert begun["text/plain"].startswith("reading rows ━")
+    started, advanced, gone = notebook.shown
+    assert started["text/plain"].startswith("reading rows ━")
     assert advanced["text/plain"].startswith("reading rows, 3 of 80 files ━")
     assert "reading rows, 3 of 80 files" in advanced["text/html"]
     assert gone["text/html"] == gone["text/plain"] == ""

@@ -188,7 +188,7 @@ def _kill_tasks(cluster: Cluster, master: int) -> int:
 
 @contextmanager
 def _meanwhile(act: Callable[[], object], seconds: float = 2.0) -> Iterator[None]:
-    """Act some seconds after the context has begun; its end waits for that."""
+    """Act some seconds after the context has started; its end waits for that."""
 
     def later() -> None:
         time.sleep(seconds)

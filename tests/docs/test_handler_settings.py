@@ -25,16 +25,16 @@ def test_all_settings_are_documented_with_their_defaults():
     defaults = {names[name]: value for name, value in put}
     assert set(defaults) == set(names.values())
     rows = _ROW.findall(_DOCUMENT.read_text())
-    assert {name: "" if told == "none" else told.strip("`") for name, told in rows} == defaults
+    assert {name: "" if text == "none" else text.strip("`") for name, text in rows} == defaults
 
 
 def test_settings_of_sessions_and_tables_are_documented():
     names = constants("PruningSettings.java")
-    told = " ".join(_DOCUMENT.read_text().split())
-    assert all(f"`{name}`" in told for name in constants("AdministratorSettings.java").values())
+    text = " ".join(_DOCUMENT.read_text().split())
+    assert all(f"`{name}`" in text for name in constants("AdministratorSettings.java").values())
     listed = source("AdministratorSettings.java").partition("HARMLESS =")[2].partition(";")[0]
     harmless = [names[name] for name in re.findall(r"PruningSettings\.(\w+)", listed)]
-    by_default = told.partition("By default both are ")[2].partition(":")[0]
+    by_default = text.partition("By default both are ")[2].partition(":")[0]
     assert re.findall(r"`([\w.]+)`", by_default) == harmless
 
 

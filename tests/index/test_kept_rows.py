@@ -1,4 +1,4 @@
-"""Which files' rows are judged, and by which columns."""
+"""Which files' rows are evaluated, and by which columns."""
 
 import json
 from dataclasses import replace
@@ -31,12 +31,12 @@ def with_property(table: Path, line: str) -> None:
     properties.write_text(properties.read_text() + line + "\n")
 
 
-def kept(table: Path, text: str, judge: RowEvaluator | None = None) -> KeptRows:
+def kept(table: Path, text: str, evaluator: RowEvaluator | None = None) -> KeptRows:
     pruner = Pruner()
     request = PruneRequest(parse_predicate(text), reader=PartitionReader.ENGINE)
     snapshot = pruner.open(str(table), request.view, request.as_of)
     result = pruner.prune_snapshot(snapshot, request)
-    return (judge or RowEvaluator(OF_ANY_SIZE)).rows(result, snapshot.table)
+    return (evaluator or RowEvaluator(OF_ANY_SIZE)).rows(result, snapshot.table)
 
 
 def test_rows_are_judged_by_row_groups(table: Path) -> None:
@@ -46,12 +46,12 @@ def test_rows_are_judged_by_row_groups(table: Path) -> None:
 
 
 def test_what_was_read_is_kept_within_the_limit(table: Path) -> None:
-    judge = RowEvaluator(OF_ANY_SIZE)
-    kept(table, "id = 30", judge)
-    held = judge.nbytes
+    evaluator = RowEvaluator(OF_ANY_SIZE)
+    kept(table, "id = 30", evaluator)
+    held = evaluator.nbytes
     assert held > 0
-    assert kept(table, "id = 30", judge).num_rows_kept == 4
-    assert judge.nbytes == held
+    assert kept(table, "id = 30", evaluator).num_rows_kept == 4
+    assert evaluator.nbytes == held
     small = RowEvaluator(replace(OF_ANY_SIZE, cache_bytes=held // 2))
     assert kept(table, "id = 30", small).num_rows_kept == 4
     assert 0 < small.nbytes <= held // 2

@@ -134,7 +134,7 @@ PACKAGE = "org.apache.hudi.keygen."
 
 
 @pytest.mark.parametrize(
-    ("generator", "fields", "believed"),
+    ("generator", "fields", "trusted"),
     [
         ("SIMPLE", "p", ("p",)),
         ("SIMPLE_AVRO", "p", ("p",)),
@@ -156,9 +156,9 @@ PACKAGE = "org.apache.hudi.keygen."
     ],
 )
 def test_key_generators_that_write_values_unchanged(
-    generator: str, fields: str, believed: tuple[str, ...]
+    generator: str, fields: str, trusted: tuple[str, ...]
 ) -> None:
-    assert layout(generator, fields).fields == believed
+    assert layout(generator, fields).fields == trusted
 
 
 def test_the_properties_define_the_format_of_paths() -> None:

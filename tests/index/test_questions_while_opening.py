@@ -34,7 +34,7 @@ class SlowOpenings:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.before, self.after = threading.Event(), threading.Event()
-        self.begun, self.ended = threading.Event(), threading.Event()
+        self.started, self.ended = threading.Event(), threading.Event()
         self.read = 0
         self._open, self._read = TableSnapshot.open, TableState.read
         monkeypatch.setattr(TableSnapshot, "open", self._opened)
@@ -43,7 +43,7 @@ class SlowOpenings:
     def _opened(
         self, table: HudiTable, options: SnapshotOptions, earlier: TableSnapshot | None = None
     ) -> TableSnapshot:
-        self.begun.set()
+        self.started.set()
         assert self.before.wait(_PATIENCE)
         opened = self._open(HudiTable.at(table.storage), options, earlier)
         self.ended.set()
@@ -121,7 +121,7 @@ def test_an_opening_that_saw_a_later_change_serves(
 ) -> None:
     snapshots, options = SnapshotCache(1 << 30, None), SnapshotOptions()
     first = pool.submit(current, snapshots, table, options)
-    assert openings.begun.wait(_PATIENCE)
+    assert openings.started.wait(_PATIENCE)
     second = pool.submit(current, snapshots, table, options)
     openings.wait_for_readings(1)
     (Path(table) / _CHANGE).touch()

@@ -28,7 +28,7 @@ class SlowLooks:
     """Looks at tables below a directory, which end when the test lets them.
 
     Attributes:
-        number: How many have begun.
+        number: How many have started.
     """
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -40,8 +40,8 @@ def ask_spark(
     options = _ALONE if as_of is None else {**_ALONE, "as.of.instant": as_of}
     frame = spark.read.format("hudi").options(**options).load(path)
     known = [text for text in conditions if _is_analysed(frame, text)]
-    judged = [f"coalesce(({text}), false) AS q_{number}" for number, text in enumerate(known)]
-    answer = _arrow(frame.selectExpr("*", *judged))
+    evaluated = [f"coalesce(({text}), false) AS q_{number}" for number, text in enumerate(known)]
+    answer = _arrow(frame.selectExpr("*", *evaluated))
     truths = {text: answer[f"q_{number}"].combine_chunks() for number, text in enumerate(known)}
     return Witness(answer.select(frame.columns), truths)
 

@@ -92,12 +92,12 @@ def test_missing_or_invalid_files_prevent_the_start(tmp_path: Path, secrets: Pat
 def test_an_unusable_certificate_or_key_is_named(tmp_path: Path, secrets: Path) -> None:
     garbage, other = tmp_path / "garbage.pem", secrets / "hive.key"
     garbage.write_text("no PEM\n")
-    begun = tmp_path / "begun.pem"
-    begun.write_text("-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n")
+    started = tmp_path / "started.pem"
+    started.write_text("-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n")
     nowhere = tmp_path / "nowhere"
     for setting, file, problem in (
         ("tls_certificate", garbage, r"holds no certificate: .*\[.*\]"),
-        ("tls_certificate", begun, "holds no certificate"),
+        ("tls_certificate", started, "holds no certificate"),
         ("tls_certificate", nowhere, "cannot be read: No such file"),
         ("tls_key", garbage, "holds no private key"),
         ("tls_key", secrets / "ca.crt", "holds no private key"),

@@ -64,7 +64,7 @@ COMMIT_BYTES = 1 << 30
 _MADE = "_pyhudi_made_key"
 
 Progress = Callable[[int, int], None]
-"""Told how many file groups are done, and of how many."""
+"""Called with how many file groups are done, and of how many."""
 
 
 def rewrite(

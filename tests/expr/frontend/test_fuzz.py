@@ -82,7 +82,7 @@ _NODES = st.builds(
 )
 
 
-def judge(predicate: e.HudiExpression) -> None:
+def check(predicate: e.HudiExpression) -> None:
     """Everything that a query does with a predicate."""
     bound = bind(predicate, Scope(SCHEMA, here("Europe/Berlin")))
     render(bound)
@@ -94,9 +94,9 @@ def judge(predicate: e.HudiExpression) -> None:
 
 def evaluate_over_rows(predicate: e.HudiExpression) -> None:
     """Evaluates the predicate over rows as `scan` does, and converts it back to text."""
-    judge(predicate)
+    check(predicate)
     with contextlib.suppress(UnicodeEncodeError):  # no protocol carries half of a surrogate pair
-        judge(read_filter(filter_text(predicate)))
+        check(read_filter(filter_text(predicate)))
     for zone in (None, "Europe/Berlin"):
         with contextlib.suppress(HudiError):
             arrow_filter(predicate, SCHEMA, zone)
@@ -107,7 +107,7 @@ def decode_and_evaluate(filter_: list[Any]) -> None:
         predicate = decode(filter_, Limits(nodes=2_000))
     except BadRequestError:
         return
-    judge(predicate)
+    check(predicate)
 
 
 @settings(max_examples=examples(500), suppress_health_check=[HealthCheck.too_slow])
@@ -237,9 +237,9 @@ def test_absurd_constants_neither_prune_nor_raise() -> None:
         e.Literal(float("nan"), pa.decimal128(3, 1)),
     ):
         for other in (column, e.Column(("s",)), e.Column(("dt",)), e.Column(("dec9",))):
-            judge(e.Comparison(e.Op.LT, other, literal))
-            judge(e.In(other, (literal, literal)))
-            judge(e.Comparison(e.Op.EQ, e.Call("+", (other, literal)), literal))
+            check(e.Comparison(e.Op.LT, other, literal))
+            check(e.In(other, (literal, literal)))
+            check(e.Comparison(e.Op.EQ, e.Call("+", (other, literal)), literal))
 
 
 @pytest.mark.slow

@@ -68,7 +68,7 @@ class MergedTables:
 def merged_tables(
     server: HiveServer, spark: SparkSession, directory: Path, settings: Mapping[str, str]
 ) -> Iterator[MergedTables]:
-    """The tables in a server, and a service that judges the rows of small files, too."""
+    """The tables in a server, and a service that evaluates the rows of small files, too."""
     config = directory / "service.toml"
     config.write_text("row_file_bytes = 0\nrow_seconds = 30\n")
     own = {

@@ -43,7 +43,7 @@ PREDICATES = [
 def tables_of_pages(
     server: HiveServer, directory: Path, settings: Mapping[str, str]
 ) -> Iterator[Hive]:
-    """The tables in a server, and a service that judges the rows of small files, too."""
+    """The tables in a server, and a service that evaluates the rows of small files, too."""
     config = directory / "service.toml"
     config.write_text("row_file_bytes = 0\nrow_seconds = 30\n")
     own = {"hudi.pruning.timeout.ms": "30000", **settings}

@@ -84,7 +84,7 @@ def test_the_first_query_about_a_table(
 def test_the_first_query_is_pruned_in_a_slow_storage(
     hive_on_s3: HiveOnS3, s3_server: S3Server, table_root: Path, tmp_path: Path
 ) -> None:
-    """It is, as its planning has begun to open the table; an announced one is planned in time, too.
+    """It is, as its planning opens the table; an announced one is planned in time, too.
 
     Without an announcement the planner's question about the table's size is answered too late, and
     HiveServer2 lists the files by itself.

@@ -96,10 +96,10 @@ def without_a_file(kept: ttypes.KeptSlices) -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "told"), [(other_digest, "of another state"), (without_a_file, "is wrong")]
+    ("change", "reason"), [(other_digest, "of another state"), (without_a_file, "is wrong")]
 )
 def test_a_list_that_does_not_fit_is_told_in_the_log(
-    hive: Hive, table: Table, change: Callable[[ttypes.KeptSlices], None], told: str
+    hive: Hive, table: Table, change: Callable[[ttypes.KeptSlices], None], reason: str
 ) -> None:
     """Files that Hudi lists are dropped then by what the answer proves."""
 
@@ -114,8 +114,8 @@ def test_a_list_that_does_not_fit_is_told_in_the_log(
     assert answer.rows == [FIRST, SECOND]
     assert (answer.scan.outcomes, answer.scan.listings) == (("PRUNED",), ("BY_HUDI_INSTEAD",))
     assert answer.files == (2, 1)
-    logged = hive.server.log_until([told], log_start).splitlines()
-    assert len([line for line in logged if "Hudi lists them" in line and told in line]) == 1
+    logged = hive.server.log_until([reason], log_start).splitlines()
+    assert len([line for line in logged if "Hudi lists them" in line and reason in line]) == 1
 
 
 @pytest.mark.smoke

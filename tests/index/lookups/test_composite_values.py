@@ -97,7 +97,7 @@ def test_too_many_combinations_are_looked_up_by_fewer_columns() -> None:
 
 
 def test_a_leaf_that_occurs_twice_carries_no_evidence() -> None:
-    """Else what is known of it beside b = 1 would be believed of it beside b = 2."""
+    """Else what is known of it beside b = 1 would be trusted of it beside b = 2."""
     first, one, two = map(bound, ("a = 'x'", "b = 1", "b = 2"))
     shared = BoundOr((BoundAnd((first, one)), BoundAnd((first, two))))
     found = lookups(shared)

@@ -104,9 +104,9 @@ def test_a_query_is_told_for_how_many_slices_an_index_answers(
 
     monkeypatch.setattr(secondary_index, "covered_slices", first_slices)
     found = Pruner().prune(str(golden[INDEXED]), request("merchant_name = 'Japan Airlines'"))
-    told = [note for note in found.notes if "SHOW INDEXES" in note]
+    noted = [note for note in found.notes if "SHOW INDEXES" in note]
     expected = f"secondary_index_merchant_idx answers for {covered} of "
-    assert [note[: len(expected)] for note in told] == [expected]
+    assert [note[: len(expected)] for note in noted] == [expected]
 
 
 def test_an_index_built_last_is_used_for_merge_on_read_tables(golden: Mapping[str, Path]) -> None:

@@ -1,4 +1,4 @@
-"""Judge the rows of Parquet files, and compare them with the rows themselves."""
+"""Evaluate the rows of Parquet files, and compare them with the rows themselves."""
 
 from __future__ import annotations
 

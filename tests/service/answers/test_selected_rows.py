@@ -1,4 +1,4 @@
-"""A caller that asks is told which rows of kept base files can match, and of which files."""
+"""A caller that asks learns which rows of kept base files can match, and of which files."""
 
 import hashlib
 from collections.abc import Mapping

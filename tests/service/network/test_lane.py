@@ -52,8 +52,8 @@ def behind_a_gate(gate: threading.Event) -> Job:
     return job(lambda: str(gate.wait(_PATIENCE)).encode(), b"/other")
 
 
-def _hang(begun: threading.Event, end: threading.Event) -> bytes:
-    begun.set()
+def _hang(started: threading.Event, end: threading.Event) -> bytes:
+    started.set()
     end.wait(_PATIENCE)
     return b""
 

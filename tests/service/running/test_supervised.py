@@ -1,4 +1,4 @@
-"""The process that serves is started again when it ends by itself, and ends when it is told to."""
+"""The process that serves is started again when it ends by itself, and ends when it has to."""
 
 from __future__ import annotations
 

@@ -280,9 +280,9 @@ def test_a_worker_that_starts_during_a_reload_has_the_new_settings(
     os.kill(service.worker_pids()[0], signal.SIGKILL)
     service.wait_for_log("worker replaced")
     end = time.monotonic() + PATIENCE
-    while not (begun := set(service.worker_pids()) - others):
+    while not (new := set(service.worker_pids()) - others):
         assert time.monotonic() < end
-    (starting,) = begun
+    (starting,) = new
     os.kill(starting, signal.SIGSTOP)
     service.write(table_roots=["/elsewhere"])
     service.reload()

@@ -119,12 +119,12 @@ def test_the_console_shows_the_requests_of_all_workers(
 
 
 def test_callbacks_are_taken_and_refused(service: Process, secrets: Path, table: Path) -> None:
-    def told(base_path: Path) -> str:
+    def answered(base_path: Path) -> str:
         message = {"commitTime": "1", "tableName": "t", "basePath": str(base_path)}
         return page(service, secrets, "callback_address", "/", message)
 
-    assert "will be refreshed" in told(table)
-    assert told(table.parents[1] / "elsewhere") == "403"
+    assert "will be refreshed" in answered(table)
+    assert answered(table.parents[1] / "elsewhere") == "403"
 
 
 def test_a_console_and_tls_stay_after_a_reload(service: Process, secrets: Path) -> None:

@@ -206,7 +206,7 @@ def test_hudi_reads_a_table_after_a_killed_build(
     tmp_path: Path,
     kill_after_changes: KillAfterChanges,
 ) -> None:
-    path = tmp_path / "begun"
+    path = tmp_path / "started"
     shutil.copytree(golden["cow_v9_txns_simple_meta"], path)
     records = index_builds.entries(str(path))
     definition = index_definitions(HudiTable.open(str(path)))[COLUMN_STATS]
@@ -227,10 +227,10 @@ def test_hudi_reads_a_table_after_a_killed_build(
             COLUMN_STATS in names
             for names in (properties.metadata_partitions_inflight, properties.metadata_partitions)
         )
-        seen.append("complete" if complete else "inflight" if inflight else "begun")
+        seen.append("complete" if complete else "inflight" if inflight else "started")
         assert matching(spark, path, text, skipping=True) == expected, changes
         shutil.rmtree(path)
-    assert seen == ["begun", "inflight", "inflight", "complete"]
+    assert seen == ["started", "inflight", "inflight", "complete"]
 
 
 def matching(spark: SparkSession, path: Path, text: str, *, skipping: bool) -> list[str]:

@@ -72,7 +72,7 @@ def test_a_nan_hides_no_row(extended: SparkSession, tmp_path: Path, type_: Table
         ],
     )
     assert read["s = 'a_05'"] == read["d >= 300"] == 1
-    assert read["d < 5"] <= 2  # nothing is believed of the file with the NaN
+    assert read["d < 5"] <= 2  # nothing is trusted of the file with the NaN
 
 
 @BOTH

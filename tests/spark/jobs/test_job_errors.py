@@ -25,7 +25,7 @@ _GROUP = "spark.jobGroup.id"
 
 def test_an_error_is_raised_after_all_tasks_have_ended(spark: SparkSession, tmp_path: Path) -> None:
     """One task fails as soon as the other holds a lock, which it keeps for a second."""
-    started, held = tmp_path / "begun", tmp_path / "held"
+    started, held = tmp_path / "started", tmp_path / "held"
 
     def work(number: int) -> int:
         if number == 0:

@@ -88,7 +88,7 @@ def check(table: HudiTable, pruner: Pruner, frame: DataFrame, rows: DataFrame, s
 
 
 #: Plans whose filters apply to the table.
-JUDGED: dict[str, Shape] = {
+EVALUATED: dict[str, Shape] = {
     "condition": lambda t: t.where("i > 35"),
     "two": lambda t: t.where("i > 35").select("s", "i").where("i < 38"),
     "renamed": lambda t: t.withColumnRenamed("i", "l2").where("l2 > 35"),
@@ -128,11 +128,11 @@ OTHERS: dict[str, Shape] = {
 
 
 @pytest.mark.smoke("repartitioned")
-@pytest.mark.parametrize("name", JUDGED)
+@pytest.mark.parametrize("name", EVALUATED)
 def test_filters_on_the_table(
     table: HudiTable, pruner: Pruner, frame: DataFrame, rows: DataFrame, name: str
 ) -> None:
-    assert check(table, pruner, frame, rows, JUDGED[name]) > 0
+    assert check(table, pruner, frame, rows, EVALUATED[name]) > 0
 
 
 @pytest.mark.smoke("joined")

@@ -172,9 +172,9 @@ def test_the_lock_of_a_dead_writer_is_taken_when_its_lease_is_over(
         aws.choose(lock.address.key)
         assert aws.lock()
         aws.kill()
-    begun = time.monotonic()
+    started = time.monotonic()
     with replace(lock, wait=0).held("tries"):
-        assert _LEASE <= time.monotonic() - begun < 40
+        assert _LEASE <= time.monotonic() - started < 40
 
 
 def test_one_of_many_processes_holds_the_lock(
@@ -318,10 +318,10 @@ def test_a_loss_hides_no_other_error(lock: DynamodbLock, requests: LockRequests)
 def test_a_holder_that_renews_its_lease_is_not_waited_for_longer(lock: DynamodbLock) -> None:
     """A silent one is waited for until its lease is over; a sign of life ends that."""
     with replace(lock, validity=60, renewal=0.1).held("lives"):
-        begun = time.monotonic()
+        started = time.monotonic()
         with pytest.raises(LockNotAcquired, match="lives"), replace(lock, wait=0).held("tries"):
             pass
-        assert time.monotonic() - begun < 10
+        assert time.monotonic() - started < 10
 
 
 def test_a_request_that_is_sent_again_succeeds_as_the_first_one_did(requests: LockRequests) -> None:

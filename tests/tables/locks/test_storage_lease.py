@@ -107,9 +107,9 @@ def test_a_held_lock_is_waited_for(table: Storage) -> None:
 
 def test_a_dead_writers_lease_ends_half_a_second_after_its_time(table: Storage) -> None:
     _write(table, seconds=0.5)
-    begun = time.monotonic()
+    started = time.monotonic()
     with TableLock.of(table, _NAMED, wait=10).held("tries"):
-        assert 0.9 < time.monotonic() - begun < 5
+        assert 0.9 < time.monotonic() - started < 5
 
 
 def test_a_lease_is_renewed(table: Storage) -> None:

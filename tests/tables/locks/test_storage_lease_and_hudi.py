@@ -94,6 +94,6 @@ def test_each_takes_what_the_other_left(
     with pytest.raises(LockLost, match=LEASE_FILE):
         hold_and_stop()
     hudi.kill()
-    begun = time.monotonic()
+    started = time.monotonic()
     with TableLock.of(table, said, wait=30).held("tries"):
-        assert 5 < time.monotonic() - begun < 15
+        assert 5 < time.monotonic() - started < 15

@@ -82,9 +82,9 @@ def test_the_lock_of_a_dead_writer_ends_with_its_session(
     with hudi_lock(_EXPLICIT, said, tmp_path / "hudi.log") as hudi:
         assert hudi.lock()
         hudi.kill()
-        begun = time.monotonic()
+        started = time.monotonic()
         with TableLock.of(table, said, wait=30).held("tries"):
-            assert time.monotonic() - begun < 20
+            assert time.monotonic() - started < 20
 
 
 @pytest.mark.slow

@@ -1,4 +1,4 @@
-"""Servers that ignore the conditions of a write are found out; nothing is believed exclusive."""
+"""Servers that ignore the conditions of a write are found out; nothing is taken for exclusive."""
 
 from __future__ import annotations
 

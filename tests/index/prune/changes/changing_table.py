@@ -112,13 +112,13 @@ class ChangingTable:
         self.pending.append((instant, changes))
 
     def complete(self) -> None:
-        """A writer that has begun completes, perhaps after others that began later."""
+        """A writer that has started completes, perhaps after others that began later."""
         if self.pending:
             instant, _ = self.pending.pop(self.random.randrange(len(self.pending)))
             self._finish(instant, self._action)
 
     def roll_back(self) -> None:
-        """What a writer has begun is taken back."""
+        """What a writer has started is taken back."""
         if not self.pending:
             return
         instant, changes = self.pending.pop()
@@ -261,7 +261,7 @@ class ChangingTable:
         return f"20240701{self.number * 1000:09d}"
 
     def _completed(self) -> str:
-        """A time after that of all instants that have begun."""
+        """A time after that of all instants that have started."""
         self.number += 1
         return f"20240701{self.number * 1000 - 1:09d}"
 

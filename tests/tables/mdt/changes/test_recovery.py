@@ -135,10 +135,10 @@ def test_a_recovery_killed_at_any_step_loses_nothing(
     kill_after_changes(lambda: build(path, before, STATISTICS), 22)
     unlock(path)
     assert pending(path, "indexing")
-    shutil.move(path, tmp_path / "begun")
+    shutil.move(path, tmp_path / "started")
     completed, changes = False, 0
     while not completed:
-        linked(tmp_path / "begun", path)
+        linked(tmp_path / "started", path)
         completed = kill_after_changes(lambda: recover(path), changes)
         unlock(path)
         recover(path)

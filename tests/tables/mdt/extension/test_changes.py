@@ -198,7 +198,7 @@ def test_files_of_a_rolled_back_change_are_never_read(path: str) -> None:
     build(path, _BASE)
     change = extension.begin(HudiTable.open(path), lock(path))
     extension.abort(change, lock(path))
-    write_logs(change, _ADDED, _DELETED)  # by a writer that was believed dead
+    write_logs(change, _ADDED, _DELETED)  # by a writer that was taken for dead
     for number in range(3):
         compact(path)
         update(path, [("austin", str(number))], [])

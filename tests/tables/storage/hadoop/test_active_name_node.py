@@ -1,4 +1,4 @@
-"""Only the active NameNode is believed, also if threads go on to another one at the same time."""
+"""Only the active NameNode is trusted, also if threads go on to another one at the same time."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _SECONDS = 20.0
 
 
 class NameNode(ThreadingHTTPServer):
-    """Says of itself what it is told to, once it may, and lists an empty directory."""
+    """Says of itself what it has to, once it may, and lists an empty directory."""
 
     def __init__(self, state: str) -> None:
         super().__init__(("127.0.0.1", 0), _Answers)

@@ -20,7 +20,7 @@ final class HiddenKeys {
   private static final Logger LOG = LoggerFactory.getLogger(HiddenKeys.class);
   private static final String STORED = HoodieRecord.RECORD_KEY_METADATA_FIELD;
   private static final String HIDDEN = STORED + "_of_no_file";
-  private static final Set<String> TOLD = ConcurrentHashMap.newKeySet();
+  private static final Set<String> WARNED = ConcurrentHashMap.newKeySet();
 
   private HiddenKeys() {}
 
@@ -37,7 +37,7 @@ final class HiddenKeys {
     Projection projection = Projection.of(copy);
     boolean isWanted =
         projection.projected().stream().anyMatch(column -> HIDDEN.equals(projection.name(column)));
-    if (isWanted && TOLD.add(table)) {
+    if (isWanted && WARNED.add(table)) {
       LOG.warn(
           "{} has virtual keys: {} is NULL, and what files have stored of it is ignored",
           table,
