@@ -1,4 +1,4 @@
-"""Write the figures of `results.json` into `docs/benchmarks.md`: charts, and tables behind them."""
+"""Write the figures of `results.json` into documents: charts into one, tables into another."""
 
 from collections.abc import Sequence
 from itertools import groupby
@@ -7,7 +7,8 @@ from pathlib import Path
 from bench.reporting import charts
 from bench.reporting.results import Entry
 
-FILE = Path(__file__).parents[2] / "docs" / "benchmarks.md"
+_DOCS = Path(__file__).parents[2] / "docs"
+FILE, TABLES = _DOCS / "benchmarks.md", _DOCS / "benchmark-figures.md"
 _BEGIN = "<!-- figures: written by bench/reporting/document.py -->"
 _END = "<!-- end of the figures -->"
 _COMPARING = frozenset({"query-path"})
@@ -15,27 +16,28 @@ _COMPARING = frozenset({"query-path"})
 _HELD = {True: "yes", False: "**no**", None: ""}
 
 
-def written(document: str, kept: Sequence[Entry]) -> str:
-    """Return the document with the entries in their place. Raises ValueError if it has none."""
+def written(document: str, shown: str) -> str:
+    """Return the document with a text in its place. Raises ValueError if it has none."""
     before, _, rest = document.partition(_BEGIN)
     _, mark, after = rest.partition(_END)
     if not mark:
-        raise ValueError(f"{FILE} has no place for the figures")
-    return f"{before}{_BEGIN}\n{figures(kept)}\n{_END}{after}"
+        raise ValueError(f"the document has no place for the figures: {_BEGIN}")
+    return f"{before}{_BEGIN}\n{shown}\n{_END}{after}"
+
+
+def pictures(kept: Sequence[Entry]) -> str:
+    """Return the charts that can be drawn of the entries."""
+    drawn = charts.drawable(kept)
+    return "\n".join(f"\n![{each.title}](pictures/{each.file.name})" for each in drawn)
 
 
 def figures(kept: Sequence[Entry]) -> str:
-    """Return a chapter for each benchmark: its chart, if there is one, and its table."""
-    drawn = {chart.benchmark: chart for chart in charts.drawable(kept)}
+    """Return a chapter with a table for each benchmark."""
     parts = []
     for command, group in groupby(kept, key=lambda entry: str(entry["command"])):
-        entries, name = list(group), command.partition("BENCH=")[2]
-        table = (_across if name in _COMPARING else _down)(entries)
-        parts.append(f"\n## `{command}`\n")
-        if name in drawn:
-            parts.append(f"![{drawn[name].title}](pictures/{drawn[name].file.name})\n")
-        parts.append(f'<details markdown="1">\n<summary>The figures</summary>\n\n{table}\n')
-        parts.append("</details>")
+        name = command.partition("BENCH=")[2]
+        table = (_across if name in _COMPARING else _down)(list(group))
+        parts.append(f"\n## `{command}`\n\n{table}")
     return "\n".join(parts)
 
 

@@ -11,4 +11,6 @@ def publish(measured: Mapping[str, Sequence[Entry]]) -> None:
     kept = results.updated(results.load(), measured)
     results.save(kept)
     charts.write(kept)
-    document.FILE.write_text(document.written(document.FILE.read_text(), kept))
+    shown = {document.FILE: document.pictures(kept), document.TABLES: document.figures(kept)}
+    for file, text in shown.items():
+        file.write_text(document.written(file.read_text(), text))
