@@ -4,7 +4,7 @@ import re
 
 from tests.docs.documents import ROOT
 
-_DOCUMENT = ROOT / "handler-java" / "README.md"
+_DOCUMENT = ROOT / "docs" / "settings.md"
 _MAIN = ROOT / "handler-java" / "src" / "main"
 _CONSTANT = re.compile(r'static final String (\w+) = "(hudi\.[\w.]+)";')
 _ROW = re.compile(r"^\| `(hudi\.[\w.]+)` \| (\S+) \| .+ \|$", re.MULTILINE)
