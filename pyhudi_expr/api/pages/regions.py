@@ -11,7 +11,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from pyhudi_expr.api.pages.axes import Axis, Ranges
 from pyhudi_expr.arrays import BoolArray, Float64Array
@@ -31,6 +30,7 @@ from pyhudi_expr.expr.bound import (
 from pyhudi_expr.expr.bounds import Bounds, Values
 from pyhudi_expr.expr.domains import MAX_ORDINAL, MIN_ORDINAL
 from pyhudi_expr.expr.evaluate import StatisticsEvidence, as_array, may_be
+from pyhudi_expr.index.limits.key_bounds import known_first
 from pyhudi_expr.index.prune import PruneResult
 from pyhudi_expr.tables.hudi_names import META_COLUMNS
 
@@ -55,8 +55,8 @@ def ranges_of(result: PruneResult) -> list[Ranges]:
 def _ranges(result: PruneResult, column: BoundColumn) -> Ranges | None:
     lower, upper = None, None
     for bounds in _bounds(result, column):
-        lower = bounds.lower if lower is None else _filled(lower, bounds.lower, MIN_ORDINAL)
-        upper = bounds.upper if upper is None else _filled(upper, bounds.upper, MAX_ORDINAL)
+        lower = bounds.lower if lower is None else known_first(lower, bounds.lower, MIN_ORDINAL)
+        upper = bounds.upper if upper is None else known_first(upper, bounds.upper, MAX_ORDINAL)
     if lower is None or upper is None:
         return None
     ranges = Ranges(column, lower, upper)
@@ -76,13 +76,6 @@ def _is_of_files(bounds: Bounds, files: int) -> bool:
         isinstance(ends, np.ndarray | pa.Array) and len(ends) == files
         for ends in (bounds.lower, bounds.upper)
     )
-
-
-def _filled(known: Values, other: Values, unknown: int) -> Values:
-    """Return `known`, and where it has no value the other one."""
-    if isinstance(known, np.ndarray):
-        return np.where(known == unknown, other, known)
-    return pc.coalesce(known, other)
 
 
 def _excluded_by(result: PruneResult, name: str) -> int:

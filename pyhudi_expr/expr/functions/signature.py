@@ -139,7 +139,7 @@ class ByValue:
         bounded = self.elsewhere(*operands)
         singles = [_single_values(operand) for operand in operands]
         size = max(len(values) for values in singles)
-        found = self._results([_repeated(values, size) for values in singles])
+        found = self._results([repeated(values, size) for values in singles])
         known = np.asarray(found.is_valid())
         if not known.any():
             return bounded
@@ -194,7 +194,8 @@ def _plain(values: AnyArray) -> AnyArray:
     return pc.if_else(known, texts, NO_TEXT)
 
 
-def _repeated(values: AnyArray, size: int) -> AnyArray:
+def repeated(values: AnyArray, size: int) -> AnyArray:
+    """Return one value so many times, or so many values as they are."""
     return values if len(values) == size else values.take(np.zeros(size, dtype=np.int64))
 
 

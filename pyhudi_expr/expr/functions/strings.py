@@ -38,6 +38,7 @@ from pyhudi_expr.expr.functions.signature import (
     on_first_value,
     opaque,
     ordinals,
+    repeated,
 )
 
 CLOSING = b"\xff"
@@ -127,13 +128,9 @@ def texts_of(operand: Bounds) -> Texts:
     lower, upper = arrow(operand.lower), arrow(operand.upper)
     single = len(lower) == len(upper) == 1 and isinstance(operand.lower, pa.Scalar)
     size = max(len(lower), len(upper))
-    lower, upper = (_repeated(ends, size) for ends in (lower, upper))
+    lower, upper = (repeated(ends, size) for ends in (lower, upper))
     known = np.asarray(pc.and_(lower.is_valid(), upper.is_valid()))
     return Texts(_rows(lower), _rows(upper), known, operand, single)
-
-
-def _repeated(ends: AnyArray, size: int) -> AnyArray:
-    return ends if len(ends) == size else ends.take(np.zeros(size, dtype=np.int64))
 
 
 def _one_text(site: Site, count: int = 1) -> bool:
@@ -321,7 +318,7 @@ class _Trimmed:
         empty = TextRows(lower.codes, np.zeros_like(lower.lengths)).array(known)
         flags = pa.array(np.asarray(begins, dtype=np.bool_))
         least = pc.if_else(flags, first.array(known), empty)
-        upper = _repeated(arrow(operand.upper), len(begins))
+        upper = repeated(arrow(operand.upper), len(begins))
         return texts.result(least, pc.if_else(flags, upper, pa.scalar(None, pa.large_binary())))
 
 

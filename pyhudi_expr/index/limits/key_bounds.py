@@ -152,8 +152,8 @@ def _known(
         evidence = source.evidence
         more = evidence.bounds(key) if isinstance(evidence, StatisticsEvidence) else None
         if more is not None:
-            lower = _known_first(lower, _array(more.lower, size), MIN_ORDINAL)
-            upper = _known_first(upper, _array(more.upper, size), MAX_ORDINAL)
+            lower = known_first(lower, _array(more.lower, size), MIN_ORDINAL)
+            upper = known_first(upper, _array(more.upper, size), MAX_ORDINAL)
             values &= more.may_be_value
             nulls &= more.may_be_null
     return Bounds(lower, upper, values, nulls)
@@ -170,7 +170,7 @@ def _array(ends: Values, size: int) -> Values:
     return np.broadcast_to(np.asarray(ends, np.int64), (size,))
 
 
-def _known_first(ends: Values, others: Values, nothing: int) -> Values:
+def known_first(ends: Values, others: Values, nothing: int) -> Values:
     """Return the ends, where they are unknown the others."""
     if isinstance(ends, np.ndarray):
         return np.where(ends == nothing, others, ends)

@@ -121,14 +121,15 @@ def concat_bounds(
         return pieces[0]
     bounds = [found for _, found in pieces]
     return np.concatenate([positions for positions, _ in pieces]), Bounds(
-        _joined([found.lower for found in bounds]),
-        _joined([found.upper for found in bounds]),
-        _joined([found.may_be_value for found in bounds]),
-        _joined([found.may_be_null for found in bounds]),
+        concatenated([found.lower for found in bounds]),
+        concatenated([found.upper for found in bounds]),
+        concatenated([found.may_be_value for found in bounds]),
+        concatenated([found.may_be_null for found in bounds]),
     )
 
 
-def _joined(arrays: Sequence[Any]) -> Values:
+def concatenated(arrays: Sequence[Any]) -> Any:  # noqa: ANN401 - of numpy or of Arrow
+    """Return arrays, all of numpy or all of Arrow, one behind the other."""
     join = np.concatenate if isinstance(arrays[0], np.ndarray) else pa.concat_arrays
     return join(arrays)
 

@@ -14,13 +14,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
 from pyhudi_expr.arrays import BoolArray, Int64Array
 from pyhudi_expr.expr.bound import BoundColumn, Leaf
 from pyhudi_expr.expr.bounds import Bounds, Mask, Values
 from pyhudi_expr.expr.evaluate import DerivedStatistics, StatisticsEvidence, as_array
-from pyhudi_expr.index.statistics.column_bounds import bounds_bytes, zone_bounds
+from pyhudi_expr.index.statistics.column_bounds import bounds_bytes, concatenated, zone_bounds
 from pyhudi_expr.index.statistics.column_stats import ColumnStats, LoadedBounds
 from pyhudi_expr.index.statistics.entry_source import EntrySource
 from pyhudi_expr.tables.joined_listing import JoinedListing, Runs
@@ -183,7 +182,7 @@ class _TakenBounds(DerivedStatistics):
 
         def taken(values: Sequence[Any]) -> Values:
             found = [one.take(own) for one, own in zip(values, places, strict=True)]
-            return _concatenated(found).take(order)
+            return concatenated(found).take(order)
 
         return _of_each(parts, taken)
 
@@ -203,7 +202,7 @@ def _is_same(one: Bounds, other: Bounds) -> bool:
 def _joined(parts: Sequence[Bounds], runs: Runs) -> Bounds:
     """Return the runs' bounds of the parts' bounds, which are arrays."""
     rows = runs.slices()
-    return _of_each(parts, lambda ends: _concatenated([ends[part][own] for part, own in rows]))
+    return _of_each(parts, lambda ends: concatenated([ends[part][own] for part, own in rows]))
 
 
 def _of_each(parts: Sequence[Bounds], make: Callable[[Sequence[Any]], Any]) -> Bounds:
@@ -214,8 +213,3 @@ def _of_each(parts: Sequence[Bounds], make: Callable[[Sequence[Any]], Any]) -> B
         make([part.may_be_value for part in parts]),
         make([part.may_be_null for part in parts]),
     )
-
-
-def _concatenated(arrays: Sequence[Any]) -> Any:  # noqa: ANN401 - of numpy or of Arrow
-    join = np.concatenate if isinstance(arrays[0], np.ndarray) else pa.concat_arrays
-    return join(arrays)

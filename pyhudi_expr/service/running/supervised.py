@@ -27,7 +27,7 @@ from pyhudi_expr.service.settings import SettingsError
 from pyhudi_expr.service.table_roots import RootError
 
 #: A process that served for a shorter time is replaced after a while, which doubles each time.
-_SHORT_LIFE_SECONDS = 10.0
+SHORT_LIFE_SECONDS = 10.0
 _FIRST_DELAY_SECONDS, _MOST_DELAY_SECONDS = 0.5, 30.0
 #: The longest wait for a signal, and the shortest, for the end of a process that was killed.
 _LOOK_SECONDS, _TICK_SECONDS = 3600.0, 0.1
@@ -100,9 +100,9 @@ def _keep_serving(
         if is_stopping or not has_served:
             _end(code, said)
             return
-        is_short = time.monotonic() - started < _SHORT_LIFE_SECONDS
+        is_short = time.monotonic() - started < SHORT_LIFE_SECONDS
         short_lives = short_lives + 1 if is_short else 0
-        delay = _delay(short_lives)
+        delay = restart_delay(short_lives)
         _log.error("service started again", pid=pid, ended=_how(code), wait=delay)
         if signal.sigtimedwait({signal.SIGTERM, signal.SIGINT}, delay):
             return
@@ -183,8 +183,12 @@ def _how(code: int) -> str:
     return f"signal {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
 
 
-def _delay(short_lives: int) -> float:
-    """Return the seconds until a process is started again: none for the first time."""
+def restart_delay(short_lives: int) -> float:
+    """Return the seconds until a process is started again: none for the first time.
+
+    Args:
+        short_lives: How many of its kind have lived for less than `SHORT_LIFE_SECONDS` in a row.
+    """
     if short_lives < 2:
         return 0.0
     return float(min(_FIRST_DELAY_SECONDS * 2 ** (short_lives - 2), _MOST_DELAY_SECONDS))

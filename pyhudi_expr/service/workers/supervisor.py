@@ -24,6 +24,7 @@ import structlog
 from pyhudi_expr.service.access import Access
 from pyhudi_expr.service.network.listening import Listener, bound, not_listening
 from pyhudi_expr.service.running.reloading import InForce, log_reloaded, log_start
+from pyhudi_expr.service.running.supervised import SHORT_LIFE_SECONDS, restart_delay
 from pyhudi_expr.service.settings import ServiceSettings, SettingsError
 from pyhudi_expr.service.web import http
 from pyhudi_expr.service.workers.channel import Handed, Kind, Message
@@ -105,8 +106,6 @@ def _bound(kind: Handed, settings: ServiceSettings) -> socket.socket:
 
 
 #: A worker that lived for a shorter time is replaced after a while, which doubles each time.
-_SHORT_LIFE_SECONDS = 10.0
-_FIRST_DELAY_SECONDS, _MOST_DELAY_SECONDS = 0.5, 30.0
 _WATCH_SECONDS = 5.0
 #: A worker that has said nothing for so long hangs.
 _SILENT_SECONDS = 60.0
@@ -218,9 +217,9 @@ class Supervisor:
             del self._children[name]
             if self._stopping.is_set():
                 return
-            is_short = time.monotonic() - child.started < _SHORT_LIFE_SECONDS
+            is_short = time.monotonic() - child.started < SHORT_LIFE_SECONDS
             short_lives = short_lives + 1 if is_short else 0
-            await self._mourn(child, ended, _delay(short_lives))
+            await self._mourn(child, ended, restart_delay(short_lives))
 
     async def _mourn(self, child: Child, ended: str, delay: float) -> None:
         """Log and count a dead worker, and wait before it is replaced."""
@@ -316,10 +315,3 @@ def _share(settings: ServiceSettings) -> bytes:
     """Return the settings of one worker as JSON: its share of the connections."""
     share = -(-settings.max_connections // settings.workers)
     return settings.model_copy(update={"max_connections": share}).model_dump_json().encode()
-
-
-def _delay(short_lives: int) -> float:
-    """Return the seconds until a worker is replaced: none for the first time."""
-    if short_lives < 2:
-        return 0.0
-    return float(min(_FIRST_DELAY_SECONDS * 2 ** (short_lives - 2), _MOST_DELAY_SECONDS))
