@@ -14,3 +14,10 @@ import sys
 from .ttypes import *
 PROTOCOL_VERSION = 1
 TOKEN_PREFACE = "pyhudi-token "
+BUCKET_OPTIONS = [
+    "hoodie.index.type",
+    "index.type",
+    "hoodie.index.bucket.engine",
+    "hoodie.bucket.index.num.buckets",
+    "hoodie.bucket.index.hash.field",
+]

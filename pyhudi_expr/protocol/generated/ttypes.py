@@ -1187,8 +1187,8 @@ class PruneRequest(object):
     are known of each slice; names in any case.
      - patienceMillis: How long the caller waits for the answer, from when it sends the request. If the table must be opened
     first and that takes longer, the answer is NOT_PRUNED before the time is up, and opening goes on.
-     - catalogProperties: What the engine's catalog or session says of the table's buckets, by the names of Hudi's options:
-    hoodie.index.type, hoodie.bucket.index.num.buckets and the like. Others are ignored.
+     - catalogProperties: What the engine's catalog or session says of the table's buckets, by BUCKET_OPTIONS. Others are
+    ignored.
 
     """
 

@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 import pyhudi_expr as ph
+from pyhudi_expr.protocol.generated.constants import BUCKET_OPTIONS
+from pyhudi_expr.tables.hudi_names import OF_BUCKETS
 from pyhudi_expr.tables.properties import StatedBuckets
 from tests.flink_rows import expected
 
@@ -75,3 +77,7 @@ def test_nothing_is_stated_without_a_simple_bucket_index() -> None:
         assert StatedBuckets.of(other) is None
     with pytest.raises(ph.HudiError, match=r"num\.buckets: expected a number from 1, got '0'"):
         StatedBuckets.of({**bucket, _NUMBER: "0"})
+
+
+def test_other_engines_state_buckets_by_the_same_options() -> None:
+    assert sorted(BUCKET_OPTIONS) == sorted(OF_BUCKETS)

@@ -20,6 +20,16 @@ const i32 PROTOCOL_VERSION = 1
 /** What the first frame of a connection with a token begins with. No message begins so. */
 const string TOKEN_PREFACE = "pyhudi-token "
 
+/** Options of Hudi's writers that say what a table's own properties do not: its buckets. The second is the
+    first one's name in Flink. */
+const list<string> BUCKET_OPTIONS = [
+  "hoodie.index.type",
+  "index.type",
+  "hoodie.index.bucket.engine",
+  "hoodie.bucket.index.num.buckets",
+  "hoodie.bucket.index.hash.field"
+]
+
 /** Kinds of nodes. AND, OR, NOT, CONSTANT, LEAF are a SearchArgument's; the others are value terms. */
 enum NodeKind {
   AND = 1,
@@ -246,8 +256,8 @@ struct PruneRequest {
   /** How long the caller waits for the answer, from when it sends the request. If the table must be opened
       first and that takes longer, the answer is NOT_PRUNED before the time is up, and opening goes on. */
   18: optional i32 patienceMillis,
-  /** What the engine's catalog or session says of the table's buckets, by the names of Hudi's options:
-      hoodie.index.type, hoodie.bucket.index.num.buckets and the like. Others are ignored. */
+  /** What the engine's catalog or session says of the table's buckets, by BUCKET_OPTIONS. Others are
+      ignored. */
   19: optional map<string, string> catalogProperties
 }
 

@@ -1,5 +1,6 @@
 package io.pyhudi.hive;
 
+import io.pyhudi.hive.protocol.pruningConstants;
 import java.net.URL;
 import java.util.Arrays;
 import java.util.Collections;
@@ -108,7 +109,7 @@ final class AdministratorSettings {
     // What is said of buckets is proved by the table's files.
     return names.contains(EVERYTHING)
         || names.contains(name)
-        || PruningSettings.OF_BUCKETS.contains(name);
+        || pruningConstants.BUCKET_OPTIONS.contains(name);
   }
 
   private static Set<String> names(Configuration files, String list) {

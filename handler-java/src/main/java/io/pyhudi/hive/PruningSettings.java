@@ -7,7 +7,7 @@ import io.pyhudi.hive.client.PruningException;
 import io.pyhudi.hive.client.ServiceAddress;
 import io.pyhudi.hive.client.ServiceOrder;
 import io.pyhudi.hive.protocol.TableView;
-import java.util.Arrays;
+import io.pyhudi.hive.protocol.pruningConstants;
 import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -50,16 +50,6 @@ public final class PruningSettings {
   public static final String VIEW = "hudi.view";
   public static final String AS_OF = "hudi.as.of";
   public static final String TIMELINE_ZONE = "hudi.timeline.zone";
-
-  /** What a table's catalog or the session says of its buckets: options of Hudi's writers. */
-  static final List<String> OF_BUCKETS =
-      Collections.unmodifiableList(
-          Arrays.asList(
-              "hoodie.index.type",
-              "index.type",
-              "hoodie.index.bucket.engine",
-              "hoodie.bucket.index.num.buckets",
-              "hoodie.bucket.index.hash.field"));
 
   private static final Map<String, String> DEFAULTS;
 
@@ -159,7 +149,7 @@ public final class PruningSettings {
       String value = given(entry.getKey(), source, administrator);
       values.put(entry.getKey(), value == null ? entry.getValue() : value.trim());
     }
-    for (String key : OF_BUCKETS) {
+    for (String key : pruningConstants.BUCKET_OPTIONS) {
       String value = given(key, source, administrator);
       if (value != null) {
         values.put(key, value.trim());
@@ -225,7 +215,7 @@ public final class PruningSettings {
   /** Returns what is said of the table's buckets, by the names of Hudi's options; null: nothing. */
   public Map<String, String> statedBuckets() {
     Map<String, String> stated = new LinkedHashMap<>(values);
-    stated.keySet().retainAll(OF_BUCKETS);
+    stated.keySet().retainAll(pruningConstants.BUCKET_OPTIONS);
     return stated.isEmpty() ? null : stated;
   }
 

@@ -111,8 +111,8 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
    */
   public int patienceMillis; // optional
   /**
-   * What the engine's catalog or session says of the table's buckets, by the names of Hudi's options:
-   * hoodie.index.type, hoodie.bucket.index.num.buckets and the like. Others are ignored.
+   * What the engine's catalog or session says of the table's buckets, by BUCKET_OPTIONS. Others are
+   * ignored.
    */
   public @org.apache.thrift.annotation.Nullable java.util.Map<java.lang.String,java.lang.String> catalogProperties; // optional
 
@@ -196,8 +196,8 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
      */
     PATIENCE_MILLIS((short)18, "patienceMillis"),
     /**
-     * What the engine's catalog or session says of the table's buckets, by the names of Hudi's options:
-     * hoodie.index.type, hoodie.bucket.index.num.buckets and the like. Others are ignored.
+     * What the engine's catalog or session says of the table's buckets, by BUCKET_OPTIONS. Others are
+     * ignored.
      */
     CATALOG_PROPERTIES((short)19, "catalogProperties");
 
@@ -1103,8 +1103,8 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
   }
 
   /**
-   * What the engine's catalog or session says of the table's buckets, by the names of Hudi's options:
-   * hoodie.index.type, hoodie.bucket.index.num.buckets and the like. Others are ignored.
+   * What the engine's catalog or session says of the table's buckets, by BUCKET_OPTIONS. Others are
+   * ignored.
    */
   @org.apache.thrift.annotation.Nullable
   public java.util.Map<java.lang.String,java.lang.String> getCatalogProperties() {
@@ -1112,8 +1112,8 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
   }
 
   /**
-   * What the engine's catalog or session says of the table's buckets, by the names of Hudi's options:
-   * hoodie.index.type, hoodie.bucket.index.num.buckets and the like. Others are ignored.
+   * What the engine's catalog or session says of the table's buckets, by BUCKET_OPTIONS. Others are
+   * ignored.
    */
   public PruneRequest setCatalogProperties(@org.apache.thrift.annotation.Nullable java.util.Map<java.lang.String,java.lang.String> catalogProperties) {
     this.catalogProperties = catalogProperties;

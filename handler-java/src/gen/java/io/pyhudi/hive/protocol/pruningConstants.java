@@ -19,4 +19,17 @@ public class pruningConstants {
    */
   public static final java.lang.String TOKEN_PREFACE = "pyhudi-token ";
 
+  /**
+   * Options of Hudi's writers that say what a table's own properties do not: its buckets. The second is the
+   * first one's name in Flink.
+   */
+  public static final java.util.List<java.lang.String> BUCKET_OPTIONS = new java.util.ArrayList<java.lang.String>();
+  static {
+    BUCKET_OPTIONS.add("hoodie.index.type");
+    BUCKET_OPTIONS.add("index.type");
+    BUCKET_OPTIONS.add("hoodie.index.bucket.engine");
+    BUCKET_OPTIONS.add("hoodie.bucket.index.num.buckets");
+    BUCKET_OPTIONS.add("hoodie.bucket.index.hash.field");
+  }
+
 }

@@ -1,11 +1,11 @@
 package io.pyhudi.spark.read;
 
 import io.pyhudi.hive.protocol.TableView;
+import io.pyhudi.hive.protocol.pruningConstants;
 import io.pyhudi.hive.table.ListedSlices;
 import io.pyhudi.spark.plans.ChangedTables;
 import java.io.IOException;
 import java.io.UncheckedIOException;
-import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -42,12 +42,6 @@ final class HudiRead {
       "hoodie.datasource.read.extract.partition.values.from.path";
   private static final String VIRTUAL_KEYS = "hoodie.recordkey.virtual.enabled";
   private static final String SCHEMA_ON_READ = "hoodie.schema.on.read.enable";
-  private static final List<String> OF_BUCKETS =
-      Arrays.asList(
-          "hoodie.index.type",
-          "hoodie.index.bucket.engine",
-          "hoodie.bucket.index.num.buckets",
-          "hoodie.bucket.index.hash.field");
 
   private final SparkSession session;
   private final LogicalRelation relation;
@@ -244,7 +238,7 @@ final class HudiRead {
    */
   Map<String, String> statedBuckets() {
     Map<String, String> stated = new HashMap<>();
-    for (String name : OF_BUCKETS) {
+    for (String name : pruningConstants.BUCKET_OPTIONS) {
       String text = inCatalog(name, option(name, null));
       if (text != null) {
         stated.put(name, text);
