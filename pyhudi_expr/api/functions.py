@@ -49,8 +49,9 @@ def table(
         storage_options: Credentials, endpoints and other settings of the storage, such as
             `{"endpoint": "http://minio:9000", "access_key_id": "reader", ...}`. Without them the
             environment's are used. No error shows their values.
-        footers: Prune by the Parquet footers of files that the table's metadata has no statistics
-            of. This reads a piece of each such file.
+        footers: Read the Parquet footers of all files that the table's metadata has no statistics
+            of, however many they are. Otherwise a question reads footers for some seconds, and the
+            next ones go on.
         progress: Show a bar in shells and notebooks while something takes long.
         catalog_properties: The table's properties in a catalog, or options of its writers, by
             Hudi's names. Those of a bucket index are used, which the table itself does not have:

@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from reprlib import Repr
-from typing import Any, TypeAlias, get_args
+from typing import Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -25,7 +25,7 @@ Predicate: TypeAlias = str | pc.Expression | Sequence[Any] | HudiExpression
 """SQL text, a pyarrow expression, a list of filters, or a tree of `pyhudi_expr.expr.nodes`."""
 
 _PACKAGE = str(Path(__file__).parents[1])
-_KINDS = (str, pc.Expression, list, tuple, *get_args(HudiExpression))
+_KINDS = (str, pc.Expression, list, tuple, HudiExpression)
 _ACCEPTED = (
     "SQL text (\"fare > 100 AND city = 'Oslo'\"), a pyarrow expression "
     '(pc.field("city") == "Oslo"), a list of filters ([("fare", ">", 100)]) or None'
@@ -63,10 +63,7 @@ def warn_if_unevaluated(result: PruneResult, text: str) -> None:
         return
     advice = ""
     if {NO_METADATA_TABLE, NO_STATISTICS}.intersection(reasons):
-        advice = (
-            "; table(..., footers=True) prunes by the files' own footers, and "
-            "`pyhudi index create` builds column_stats"
-        )
+        advice = "; `pyhudi index create` builds column_stats"
     warnings.warn(
         f"files were not evaluated by the predicate {_SHORT.repr(text)}, or not by all of it, so "
         f"more are read (the rows are right): {'; '.join(reasons)}{advice}",

@@ -33,7 +33,9 @@ _BARE_DATE = re.compile(r"(?<![\w.])[12]\d{3}-\d\d-\d\d(?!\w)")
 _VIEWS = {"snapshot": TableView.SNAPSHOT, "read-optimized": TableView.READ_OPTIMIZED}
 
 FOOTERS = click.option(
-    "--footers", is_flag=True, help="Read the Parquet footers of files that have no statistics."
+    "--footers",
+    is_flag=True,
+    help="Read the Parquet footers of all files that have no statistics, however many they are.",
 )
 """The parameter `footers` of `asked_table`."""
 
@@ -67,7 +69,7 @@ BUCKETS = click.option(
 def asked_table(location: str, footers: bool, buckets: StatedBuckets | None = None) -> Table:
     """Return a table for the questions of a command, which shows its progress itself.
 
-    It waits for footers, if they are asked for, and shares the user's cache directory with the
+    It waits for the footers that it reads, and shares the user's cache directory with the
     service, and with later commands.
     """
     from pyhudi_expr.api.table import Table  # on use: the import takes time

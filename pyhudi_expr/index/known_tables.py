@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from pyhudi_expr.errors import HudiError, TableNotFound
-from pyhudi_expr.index.statistics.column_stats import ColumnStats
+from pyhudi_expr.index.statistics.column_stats import BoundsLimits, ColumnStats, Footers
 from pyhudi_expr.index.statistics.entry_source import GroupEntries
 from pyhudi_expr.index.statistics.joined_column_stats import JoinedColumnStats
 from pyhudi_expr.tables.hudi_table import HudiTable
@@ -93,24 +93,27 @@ class KnownTable:
         is_own = stats is not None and isinstance(stats.entries, MetadataTable)
         return KnownTable(self.listed, ((self.listing, stats),) if stats and is_own else ())
 
-    def column_stats(self, metadata: MetadataTable, limit: int) -> ColumnStats:
+    def column_stats(
+        self, metadata: MetadataTable, limits: BoundsLimits, footers: Footers
+    ) -> ColumnStats:
         """Return the statistics of the listing, from the table's `column_stats`.
 
         Args:
             metadata: The metadata table in this state.
-            limit: Bytes of memory for the bounds.
+            limits: What the bounds may take.
+            footers: The bounds of footers that were read in an earlier state.
         """
         listing, storage = self.listing, metadata.table.storage
         if not isinstance(listing, JoinedListing):
-            return ColumnStats(metadata, listing, storage, limit)
+            return ColumnStats(metadata, listing, storage, limits, earlier=footers)
         known = {id(part): stats for part, stats in self.statistics}
 
         def fresh(part: FileListing) -> ColumnStats:
             entries = GroupEntries.of_few(metadata, part.num_files)
-            return ColumnStats(entries, part, storage, limit, len(listing.partitions))
+            return ColumnStats(entries, part, storage, limits, len(listing.partitions), footers)
 
         parts = [known.get(id(part)) or fresh(part) for part in listing.parts]
-        return JoinedColumnStats(metadata, listing, storage, limit, parts)
+        return JoinedColumnStats(metadata, listing, storage, limits, parts)
 
 
 def following_table(
@@ -118,7 +121,7 @@ def following_table(
     view: TableView,
     state: ListingState,
     earlier: KnownTable | None,
-    limit: int,
+    limits: BoundsLimits,
 ) -> KnownTable:
     """Return a table in a new state, made of an earlier one where that is possible.
 
@@ -127,12 +130,12 @@ def following_table(
         view: The view of the table.
         state: The new state.
         earlier: An earlier one that this process knows.
-        limit: Bytes of memory for the bounds of columns.
+        limits: What the bounds of columns may take.
 
     Raises:
         HudiError: The listing cannot be read.
     """
-    for known in _candidates(metadata, view, state, earlier, limit):
+    for known in _candidates(metadata, view, state, earlier, limits):
         if known.listed.state is state:
             return known
         with suppress(HudiError):  # what cannot be read is reported where it is needed
@@ -150,7 +153,7 @@ def _candidates(
     view: TableView,
     state: ListingState,
     earlier: KnownTable | None,
-    limit: int,
+    limits: BoundsLimits,
 ) -> Iterator[KnownTable]:
     """Return what is known: by this process, on disk of this state, on disk of an earlier one."""
     if earlier is not None:
@@ -164,11 +167,11 @@ def _candidates(
     newest = remembered(cache, path, view)
     if newest is not None:
         listing, known = newest
-        yield KnownTable(KnownListing(listing, known), _kept_statistics(metadata, newest, limit))
+        yield KnownTable(KnownListing(listing, known), _kept_statistics(metadata, newest, limits))
 
 
 def _kept_statistics(
-    metadata: MetadataTable, newest: tuple[FileListing, ListingState], limit: int
+    metadata: MetadataTable, newest: tuple[FileListing, ListingState], limits: BoundsLimits
 ) -> tuple[tuple[FileListing, ColumnStats], ...]:
     """Return the statistics of a listing on disk, by the entries of its state, as they are kept."""
     listing, state = newest
@@ -176,6 +179,6 @@ def _kept_statistics(
         return ()
     with suppress(HudiError):
         entries = GroupEntries.as_of(metadata, state.statistics)
-        stats = ColumnStats(entries, listing, metadata.table.storage, limit)
+        stats = ColumnStats(entries, listing, metadata.table.storage, limits)
         return ((listing, stats),)
     return ()

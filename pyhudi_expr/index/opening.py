@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -10,7 +9,7 @@ import pyarrow as pa
 
 from pyhudi_expr.errors import ExternalFiles, HudiError
 from pyhudi_expr.index.known_tables import KnownTable, following_table
-from pyhudi_expr.index.statistics.column_stats import ColumnStats
+from pyhudi_expr.index.statistics.column_stats import NO_LIMITS, BoundsLimits, ColumnStats
 from pyhudi_expr.index.statistics.partition_stats import PartitionStats
 from pyhudi_expr.index.statistics.streaming_evaluation import Streaming, evaluate_streaming
 from pyhudi_expr.tables.hudi_names import COLUMN_STATS, FILES, PARTITION_STATS
@@ -36,7 +35,7 @@ _USUAL = frozenset({FILES, COLUMN_STATS, PARTITION_STATS})
 
 #: A note.
 NO_METADATA_TABLE = "the table has no metadata table"
-NO_STATISTICS = "the table has no column_stats, which prune files by the values of columns"
+NO_STATISTICS = "the table has no column_stats: files are pruned by their own footers"
 
 
 @dataclass(frozen=True)
@@ -46,17 +45,15 @@ class SnapshotOptions:
     Attributes:
         view: See `PruneRequest`.
         as_of: See `PruneRequest`.
-        footers: Read Parquet footers where there is no `column_stats`.
         cache: Caches the contents of the metadata table's base files between processes.
-        bounds_limit: Bytes of memory for the bounds of columns.
+        limits: What the bounds of columns may take.
         streaming: Evaluates columns whose bounds exceed the limit.
     """
 
     view: TableView = TableView.SNAPSHOT
     as_of: str | None = None
-    footers: bool = False
     cache: DiskCache | None = None
-    bounds_limit: int = sys.maxsize
+    limits: BoundsLimits = NO_LIMITS
     streaming: Streaming = evaluate_streaming
 
 
@@ -151,7 +148,7 @@ def _listed(
     if mdt is None or state is None:
         listing = current_listing(table, mdt, options.view, options.as_of)
         return KnownTable(KnownListing(listing, None))
-    return following_table(mdt, options.view, state, earlier, options.bounds_limit)
+    return following_table(mdt, options.view, state, earlier, options.limits)
 
 
 def open_column_stats(
@@ -160,22 +157,24 @@ def open_column_stats(
     mdt: MetadataTable | None,
     extension: Extension | None,
     options: SnapshotOptions,
-) -> tuple[ColumnStats | None, Notes]:
+    earlier: ColumnStats | None,
+) -> tuple[ColumnStats, Notes]:
     """Return the bounds over files: of an index that describes them, else of their footers."""
+    footers = {} if earlier is None else earlier.footers()
     available = frozenset[str]() if mdt is None else mdt.partitions
     # The entry of a log file that is appended to does not cover all of it.
     is_covered = mdt is not None and (mdt.lists_files or table.properties.timeline_layout != 1)
     if mdt is not None and COLUMN_STATS in available and is_covered:
-        return known.column_stats(mdt, options.bounds_limit), ()
+        return known.column_stats(mdt, options.limits, footers), ()
+    source, notes = None, Notes()
     if extension is not None and COLUMN_STATS in extension.partitions:
         source = extension.records
-    elif options.footers:
-        source = None
     elif COLUMN_STATS in available:
-        return None, ("column_stats lags behind the table and is not used",)
+        notes = ("column_stats lags behind the table and is not used: footers are",)
     else:
-        return None, (NO_STATISTICS,)
-    return ColumnStats(source, known.listing, table.storage, options.bounds_limit), ()
+        notes = (NO_STATISTICS,)
+    listing, limits = known.listing, options.limits
+    return ColumnStats(source, listing, table.storage, limits, earlier=footers), notes
 
 
 def open_partition_stats(

@@ -149,6 +149,7 @@ class Answer:
     is_relevant: bool = True
     is_applied: bool = False
     zones: Evidence | None = None
+    lacks_footers: bool = False
 
 
 @dataclass(frozen=True)
@@ -162,11 +163,13 @@ class Question:
         merging: How the records of a slice are merged.
         partitions: One flag for each partition. False: excluded already.
         footer_wait: Seconds to wait for footers that are read in the background.
+        footers: One flag for each file whose footer may be read.
         reading: How the reader understands partition columns.
         answers: The evidence of the sources so far.
         left: For each of them the number of files that remain after this source and those before.
         notes: Why the sources excluded less than they could.
         unasked: The sources that were not asked although they have a column of the predicate.
+        lacks_footers: Whether footers that are not read yet would tell more.
     """
 
     predicate: BoundExpression
@@ -175,11 +178,13 @@ class Question:
     merging: SliceMerging
     partitions: BoolArray
     footer_wait: float
+    footers: BoolArray
     reading: ReaderSemantics = FROM_FILES
     answers: tuple[NamedEvidence, ...] = ()
     left: tuple[int, ...] = ()
     notes: tuple[str, ...] = ()
     unasked: tuple[UnaskedIndex, ...] = ()
+    lacks_footers: bool = False
     _kept: SliceSet | None = None
     _used: tuple[Evidence, ...] = ()
     _evaluated: tuple[Evidence, ...] = ()
@@ -396,6 +401,8 @@ def _with_evidence_of(source: Source | CostedSource, question: Question) -> Ques
         return question
     evidence = question.reading.of_files(answer.evidence, question.listing)
     named = NamedEvidence(source.name, evidence, perf_counter() - start)
+    if answer.lacks_footers:
+        question = replace(question, lacks_footers=True)
     if answer.notes:
         question = replace(question, notes=(*question.notes, *answer.notes))
     if not answer.is_relevant:

@@ -8,6 +8,7 @@ every file.
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -31,6 +32,7 @@ from pyhudi_expr.index.slice_sets import SliceMerging, SliceSet, keep_slices
 from pyhudi_expr.index.snapshot import TableSnapshot
 from pyhudi_expr.index.snapshot_cache import SnapshotCache
 from pyhudi_expr.index.sources import dropped_by
+from pyhudi_expr.index.statistics.column_stats import BoundsLimits
 from pyhudi_expr.index.statistics.streaming_evaluation import Streaming, evaluate_streaming
 from pyhudi_expr.tables.hudi_names import COMMIT_TIME
 from pyhudi_expr.tables.listing import FileListing, TableView
@@ -50,7 +52,9 @@ class PruneOptions:
     """Options of a `Pruner`, the same for all its requests.
 
     Attributes:
-        footers: Read Parquet footers where a table has no `column_stats`.
+        footers: Read the Parquet footers of all files that the indexes have no bounds of.
+        footer_seconds: For how long each question has them read otherwise; 0: none are read
+            (`index.statistics.column_stats`).
         footer_wait: Seconds that a request waits for footers that are read in the background.
         cache_bytes: Memory in bytes for cached table snapshots, and for the column bounds of one
             table. Larger bounds are streamed for each request. The file listing of a table is
@@ -64,6 +68,7 @@ class PruneOptions:
     """
 
     footers: bool = False
+    footer_seconds: float = 2.0
     footer_wait: float = 0.5
     cache_bytes: int = 1 << 30
     streaming: Streaming = evaluate_streaming
@@ -354,9 +359,11 @@ class Pruner:
         return SnapshotOptions(
             view,
             query_instant(as_of),
-            self._options.footers,
             self._cache,
-            self._options.cache_bytes,
+            BoundsLimits(
+                self._options.cache_bytes,
+                math.inf if self._options.footers else self._options.footer_seconds,
+            ),
             self._options.streaming,
         )
 

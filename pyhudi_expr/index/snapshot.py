@@ -79,7 +79,8 @@ class TableSnapshot:
         merging: How the records of a slice are merged.
         values: The values of the partitions.
         partition_stats: Bounds over partitions, if the table has them.
-        column_stats: Bounds over files, if the table has them.
+        column_stats: Bounds over files, of an index or of their footers. None: columns cannot be
+            told by their names in old files.
         is_evolved: Whether columns were renamed or retyped.
         history: The versions of the schema. None if the table did not evolve, or if its history
             cannot be read.
@@ -136,7 +137,11 @@ class TableSnapshot:
         history, history_notes = open_schema_history(table) if is_evolved else (None, ())
         is_resolved = history is not None or not is_evolved
         column_stats, column_notes = (
-            open_column_stats(table, known, mdt, extension, options) if is_resolved else (None, ())
+            open_column_stats(
+                table, known, mdt, extension, options, earlier.column_stats if earlier else None
+            )
+            if is_resolved
+            else (None, ())
         )
         optional = (
             None if is_evolved else open_lookup_indexes(table, listing, mdt, extension, schema)
@@ -310,14 +315,26 @@ class TableSnapshot:
             reading: How the reader understands partition columns.
             buckets: What is stated of the table's buckets.
         """
+        no_footers = np.zeros(self.listing.num_files, np.bool_)
         question = Question(
-            predicate, columns, self.listing, self.merging, partitions, footer_wait, reading
+            predicate,
+            columns,
+            self.listing,
+            self.merging,
+            partitions,
+            footer_wait,
+            no_footers,
+            reading,
         )
         of_buckets = None if buckets is None else self._bucket_source(buckets)
         sources = self.sources if of_buckets is None else (*self.sources, of_buckets)
         if self.table.storage.is_remote:
             announce(sources, question)
-        return gather(sources, question)
+        found = gather(sources, question)
+        if found.lacks_footers and found.kept.num_files:
+            # Only now it is known which files an engine would have to open.
+            found = gather(sources, replace(question, footers=found.files))
+        return found
 
     def _bucket_source(self, stated: StatedBuckets) -> BucketSource | None:
         """Return the evidence of buckets; kept until something else is stated of them."""
@@ -328,7 +345,9 @@ class TableSnapshot:
             from pyhudi_expr.index.lookups.buckets import bucket_source
 
             self._buckets.clear()
-            found = bucket_source(stated, self.table, self.listing, self.schema, self.column_stats)
+            stats = self.column_stats
+            indexed = None if stats is None or stats.entries is None else stats
+            found = bucket_source(stated, self.table, self.listing, self.schema, indexed)
             return self._buckets.setdefault(stated, found)
         return self._buckets.get(stated)
 
@@ -342,7 +361,7 @@ class TableSnapshot:
 
             sources.append(EvolvedColumnStats(self.column_stats, self.history, self.listing))
         elif self.column_stats is not None:
-            sources.append(ColumnStatsSource(self.column_stats, self._streaming))
+            sources.append(ColumnStatsSource(self.column_stats, self._streaming, self.values))
         if self._optional is not None:
             sources.extend(self._optional.sources)
         return tuple(sources)

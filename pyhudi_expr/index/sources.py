@@ -7,10 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from pyhudi_expr.arrays import BoolArray
+from pyhudi_expr.expr.bound import BoundColumn
 from pyhudi_expr.expr.evaluate import StatisticsEvidence, is_impossible
-from pyhudi_expr.index.partition_values import BoundsOfPartition, PartitionRanges
+from pyhudi_expr.index.partition_values import BoundsOfPartition, PartitionRanges, PartitionValues
 from pyhudi_expr.index.planner import Answer, Question
-from pyhudi_expr.index.statistics.column_stats import ColumnStats
+from pyhudi_expr.index.statistics.column_stats import ColumnStats, LoadedBounds
 from pyhudi_expr.index.statistics.meta_columns import CommitTimes
 from pyhudi_expr.index.statistics.streaming_evaluation import Streaming
 from pyhudi_expr.tables.hudi_names import COMMIT_TIME, PARTITION_STATS
@@ -59,6 +60,7 @@ class ColumnStatsSource:
 
     stats: ColumnStats
     streaming: Streaming
+    values: PartitionValues
 
     @property
     def name(self) -> str:
@@ -67,14 +69,29 @@ class ColumnStatsSource:
 
     def answer(self, question: Question) -> Answer | None:
         """Load the bounds of the columns, or stream them, see `Source`."""
-        found = self.stats.load(question.columns, question.partitions, question.footer_wait)
+        columns = [c for c in question.columns if not self._is_in_paths(c, question)]
+        found = self.stats.load(
+            columns, question.partitions, question.footer_wait, question.footers
+        )
         if not found.too_large or not self.stats.can_stream:
             zones = None if found.zones is None else found.zones.evidence()
-            return Answer(found.evidence(), found.notes, zones=zones)
+            notes = (*found.notes, *map(_without_entries, self._unindexed(found)))
+            return Answer(found.evidence(), notes, zones=zones, lacks_footers=found.lacks_footers)
         evidence = self.streaming(
             self.stats, question.listing, question.predicate, found, question.partitions
         )
         return Answer(evidence, found.notes)
+
+    def _is_in_paths(self, column: BoundColumn, question: Question) -> bool:
+        """Return whether the partitions' paths say what the index, or each footer, would."""
+        return column.name not in question.reading.disputed and self.values.has_all(column)
+
+    def _unindexed(self, found: LoadedBounds) -> tuple[BoundColumn, ...]:
+        return found.without_entries if self.stats.entries is not None else ()
+
+
+def _without_entries(column: BoundColumn) -> str:
+    return f"column_stats has no entries of {column.name}: files are pruned by their own footers"
 
 
 def dropped_by(by_values: BoolArray, found: Question) -> dict[str, int]:

@@ -171,7 +171,9 @@ class ServiceSettings(BaseSettings):
         " empty: that of HADOOP_CONF_DIR.",
     )
     footers: bool = Field(
-        False, description="Read Parquet footers where the metadata table has no statistics."
+        False,
+        description="Read the Parquet footers of all files without statistics, however long that "
+        "takes. Otherwise each question has them read for two seconds.",
     )
     footer_wait: float = Field(
         0.5, ge=0, description="Seconds that a request waits for footers that are being read."

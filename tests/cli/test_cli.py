@@ -78,10 +78,9 @@ def test_view_instant_zone_and_footers(run, golden):
     assert json.loads(run("prune", mor, "true", "--json", "--as-of", first)[1])["instant"] == first
     cow = golden["cow_v8_simplekeygen_hivestyle_no_metafields"]
     predicate = "timestampField < timestamp '1990-01-01 00:00:00'"
-    without = json.loads(run("prune", cow, predicate, "--json")[1])
-    found = json.loads(run("prune", cow, predicate, "--footers", "--json")[1])
-    assert without["files_kept"] == without["files_total"] == 3
-    assert found["files_kept"] == 0
+    for footers in ((), ("--footers",)):
+        found = json.loads(run("prune", cow, predicate, *footers, "--json")[1])
+        assert (found["files_kept"], found["files_total"]) == (0, 3)
 
 
 @pytest.mark.parametrize("command", ["prune", "explain", "bench", "scan", "layout analyze"])
@@ -220,11 +219,11 @@ def test_explain_says_which_rows_of_the_files_can_match(run, tmp_path):
     question = ("explain", tmp_path / "t", "id = 30", "--rows")
     code, out, _ = run(*question, "--html", tmp_path / "page.html")
     assert code == 0
-    found = "1 of 24 row groups, 1 of 1 pages, 4 of 96 rows in 4 evaluated files"
+    found = "1 of 6 row groups, 1 of 1 pages, 4 of 24 rows in 1 evaluated files"
     assert f"can match: {found}" in out
     assert found in (tmp_path / "page.html").read_text()
     rows = json.loads(run(*question, "--json")[1])["rows"]
-    assert (rows["rows"], rows["rows_kept"], rows["row_groups_kept"]) == (96, 4, 1)
+    assert (rows["rows"], rows["rows_kept"], rows["row_groups_kept"]) == (24, 4, 1)
 
 
 @pytest.mark.parametrize(

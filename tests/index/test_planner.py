@@ -45,6 +45,7 @@ def question(table: HudiTable, text: str) -> Question:
         merging=SliceMerging.WHOLE_RECORDS,
         partitions=np.ones(len(listing.partitions), np.bool_),
         footer_wait=0,
+        footers=np.zeros(listing.num_files, np.bool_),
     )
 
 

@@ -194,7 +194,8 @@ class FooterStatistics:
     def bounds(self, column: BoundColumn) -> Bounds | None:
         """See `pyhudi_expr.expr.evaluate.Statistics`."""
         names = [f"{n}.parquet" for n in range(self.files)]
-        return parquet_footers.read_bounds(Storage.open(self.directory), names, column)
+        [found] = parquet_footers.read_bounds(Storage.open(self.directory), names, [column])
+        return found
 
 
 @SETTINGS

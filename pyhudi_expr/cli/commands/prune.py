@@ -33,16 +33,11 @@ from pyhudi_expr.cli.predicate_options import (
 )
 from pyhudi_expr.cli.progress import progress_while
 from pyhudi_expr.cli.terminal import echo
-from pyhudi_expr.index.opening import NO_STATISTICS
 from pyhudi_expr.tables.listing import TableView
 
 if TYPE_CHECKING:
     from pyhudi_expr.api.plan import Plan
     from pyhudi_expr.tables.properties import StatedBuckets
-
-_HINT = (
-    "hint: --footers prunes files by their own footers; `pyhudi index create` builds column_stats"
-)
 
 
 def _question(command: Command) -> Command:
@@ -181,7 +176,7 @@ def _pruned(
     buckets: StatedBuckets | None,
 ) -> Plan:
     with progress_while("pruning files"), warnings_as_hints():
-        plan = asked_table(table_location(table), footers, buckets=buckets).prune(
+        return asked_table(table_location(table), footers, buckets=buckets).prune(
             predicate,
             as_of=as_of,
             since=since,
@@ -190,6 +185,3 @@ def _pruned(
             zone=zone,
             reader=reader,
         )
-    if NO_STATISTICS in plan.notes:
-        echo(_HINT, err=True)
-    return plan

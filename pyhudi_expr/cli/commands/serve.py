@@ -25,7 +25,11 @@ from pyhudi_expr.optional_dependencies import require_extra
 @click.option("--host", help="Address to listen on.")
 @click.option("--port", type=int, help="Port to listen on; 0 takes a free one.")
 @click.option("--workers", type=int, help="Processes that answer behind the port.")
-@click.option("--footers/--no-footers", default=None, help="Whether to read Parquet footers.")
+@click.option(
+    "--footers/--no-footers",
+    default=None,
+    help="Whether questions without statistics read all Parquet footers.",
+)
 @click.option("--root", "roots", multiple=True, help="Read only tables below here; repeatable.")
 @click.option("--log-format", type=click.Choice(["auto", "console", "json"]))
 @click.option("--log-level", type=click.Choice(["debug", "info", "warning", "error"]))

@@ -259,7 +259,8 @@ class KnownKeys:
         files = files[place < _FOOTERS]
         if len(files) <= _MOST_FOOTERS:
             paths = listing.paths(files)
-            self._add(files, read_bounds(self._storage, paths, KEY_COLUMN))
+            [bounds] = read_bounds(self._storage, paths, [KEY_COLUMN])
+            self._add(files, bounds)
 
     def _add(self, files: Int64Array, bounds: Bounds) -> None:
         """Add the least and the greatest keys of files."""

@@ -98,6 +98,12 @@ def bounds_bytes(bounds: Bounds) -> int:
     return sum([int(array.nbytes) for array in arrays])
 
 
+def bounds_at(bounds: Bounds, positions: Int64Array) -> Bounds:
+    """Return the bounds of the containers at `positions`; all are arrays."""
+    ends: tuple[Any, ...] = (bounds.lower, bounds.upper, bounds.may_be_value, bounds.may_be_null)
+    return Bounds(*(end.take(positions) for end in ends))
+
+
 def no_rows(size: int, domain: Domain) -> Bounds:
     """Return the bounds of containers without a row."""
     return _without_ends(domain, np.zeros(size, np.bool_))

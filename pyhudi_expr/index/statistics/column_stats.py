@@ -1,31 +1,46 @@
 """`column_stats`: minimum, maximum and null count of each column of each file (RFC-27).
 
 Entries are looked up by the prefix ``id64(column) + id64(partition)`` for the columns and the
-partitions that a predicate needs, and kept as arrays over the files of one listing. A file without
-an entry has unknown bounds. An entry that is not trusted is replaced by the file's own footer, as
-soon as that has been read. Bounds that exceed the memory limit are not kept: leaves are then
-evaluated piece by piece (`streaming_evaluation`).
+partitions that a predicate needs, and kept as arrays over the files of one listing. Where a file
+has no entry, or one that is not trusted, its own footer takes its place, as soon as that has been
+read. Bounds that exceed the memory limit are not kept: leaves are then evaluated piece by piece
+(`streaming_evaluation`).
 
-Hudi writes no entries of a column for files from before it was added. That such a file lacks the
-column, so that each of its rows has NULL, is proved by its footer.
+Files lack entries where a table has no index, where the index does not have the column, and where
+they are older than the column's entries, or than the column: a footer proves, too, that a file
+lacks a column, so that each of its rows has NULL.
+
+**Which footers are read.** An engine opens each file that all other evidence leaves, and reads its
+footer at least. So of these files the footers are read in the background, for some seconds for each
+question, whatever the storage's latency makes of these; the next questions go on. That costs at
+most a fraction of what the unpruned queries cost, once, and later ones are pruned.
 """
 
 from __future__ import annotations
 
+import math
 import sys
 import threading
+import time
 from collections import OrderedDict
 from collections.abc import Container, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import chain
+from types import MappingProxyType
+from typing import TypeAlias
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from pyhudi_expr.arrays import (
+    AnyArray,
     BoolArray,
     Int64Array,
     arrow_array,
+    numpy_numbers,
     string_list,
 )
 from pyhudi_expr.computed_once import computed_once
@@ -35,6 +50,7 @@ from pyhudi_expr.expr.evaluate import StatisticsEvidence
 from pyhudi_expr.index.statistics.bounds_snapshots import BoundsSnapshots, KeptBounds
 from pyhudi_expr.index.statistics.column_bounds import (
     ColumnBounds,
+    bounds_at,
     bounds_bytes,
     concat_bounds,
     no_rows,
@@ -60,10 +76,23 @@ _FEW_PARTITIONS = 0.25
 _COPIES = 3
 #: Fewer zones are evaluated as fast as their files.
 _LEAST_ZONES = 4
-#: After so many footers the next column has its turn, and queries see the bounds.
-_FOOTERS = 4096
+#: After so many footers other tables have their turn, and queries see the bounds.
+_FOOTERS = 256
 #: Reads footers for all snapshots of the process.
 _FOOTER_READER = ThreadPoolExecutor(1, thread_name_prefix="footers")
+
+
+@dataclass(frozen=True)
+class BoundsLimits:
+    """What bounds may take.
+
+    Attributes:
+        nbytes: Memory in bytes, including what building them takes.
+        footer_seconds: Time for which footers are read for one question.
+    """
+
+    nbytes: int = sys.maxsize
+    footer_seconds: float = math.inf
 
 
 @dataclass
@@ -72,7 +101,43 @@ class _Column:
 
     store: ColumnBounds
     loaded: BoolArray  # for each partition
+    unread: BoolArray  # for each file: whether its footer is to be read
+    by_footer: BoolArray  # for each file: whether its bounds are those of its footer
+    has_entries: bool = False
     checks: list[Future[None]] = field(default_factory=list)
+
+    @property
+    def lacks_entries(self) -> bool:
+        return not self.has_entries and bool(self.loaded.any())
+
+
+NO_LIMITS = BoundsLimits()
+
+
+class _Time:
+    """The seconds that are left for the footers of one question; one thread spends them."""
+
+    def __init__(self, seconds: float) -> None:
+        self.left = seconds
+
+    @contextmanager
+    def spending(self) -> Iterator[None]:
+        began = time.monotonic()
+        yield
+        self.left -= time.monotonic() - began
+
+
+@dataclass(frozen=True)
+class FooterBounds:
+    """The bounds of a column by the footers of M files.
+
+    Attributes:
+        files: Their partitions, names and sizes, in one text each.
+        bounds: The bounds; arrays of length M.
+    """
+
+    files: AnyArray
+    bounds: Bounds
 
 
 @dataclass(frozen=True)
@@ -92,12 +157,16 @@ class LoadedBounds:
 
     Attributes:
         notes: Why files have no bounds yet.
+        without_entries: The columns of which no file has an entry that is trusted.
+        lacks_footers: Whether footers would tell more that are not read yet.
         zones: The same columns' bounds over the zones of the listing. None: it has few files.
     """
 
     columns: Mapping[BoundColumn, Bounds]
     too_large: tuple[BoundColumn, ...] = ()
     notes: tuple[str, ...] = ()
+    without_entries: tuple[BoundColumn, ...] = ()
+    lacks_footers: bool = False
     zones: LoadedBounds | None = None
 
     def bounds(self, column: BoundColumn) -> Bounds | None:
@@ -109,6 +178,21 @@ class LoadedBounds:
         return StatisticsEvidence(self)
 
 
+Footers: TypeAlias = Mapping[BoundColumn, FooterBounds]
+_NONE: Footers = MappingProxyType({})
+
+
+def _unread_notes(column: BoundColumn, known: _Column, files: BoolArray) -> Iterator[str]:
+    number = np.count_nonzero(known.unread & files)
+    if number and known.checks:
+        yield f"footers are still being read for {column.name}"
+    elif number:
+        yield (
+            f"the footers of {number} files are not read yet for {column.name}: each question has"
+            " some of them read"
+        )
+
+
 class ColumnStats:
     """The bounds of a listing's files, for as many columns as fit in memory. Thread safe."""
 
@@ -117,8 +201,9 @@ class ColumnStats:
         entries: EntrySource | None,
         listing: FileListing,
         storage: Storage,
-        limit: int = sys.maxsize,
+        limits: BoundsLimits = NO_LIMITS,
         table_partitions: int | None = None,
+        earlier: Footers = _NONE,
     ) -> None:
         """Open the index for a listing.
 
@@ -126,13 +211,15 @@ class ColumnStats:
             entries: The source of entries. None: there is no `column_stats`, and footers are used.
             listing: The files.
             storage: The table's storage.
-            limit: Bytes of memory for the bounds, including what building them takes.
+            limits: What the bounds may take.
             table_partitions: The number of partitions with entries. None: those of the listing.
+            earlier: The `footers` of the table's earlier state.
         """
         self.entries = entries
         self.storage = storage
-        self.limit = limit
+        self.limits = limits
         self._listing = listing
+        self._earlier = earlier
         self._all_partitions = table_partitions or len(listing.partitions)
         self._positions = EntryPositions(listing)
         self._columns: OrderedDict[BoundColumn, _Column] = OrderedDict()  # the latest used is last
@@ -147,10 +234,16 @@ class ColumnStats:
     def nbytes(self) -> int:
         """Memory in bytes."""
         with self._lock:
-            return sum([column.store.nbytes for column in self._columns.values()])
+            held = sum([column.store.nbytes for column in self._columns.values()])
+        earlier = self._earlier.values()
+        return held + sum([one.files.nbytes + bounds_bytes(one.bounds) for one in earlier])
 
     def load(
-        self, columns: Sequence[BoundColumn], partitions: BoolArray, footer_wait: float
+        self,
+        columns: Sequence[BoundColumn],
+        partitions: BoolArray,
+        footer_wait: float,
+        footers: BoolArray | None = None,
     ) -> LoadedBounds:
         """Return the columns' bounds, with the entries of the flagged partitions at least.
 
@@ -160,8 +253,9 @@ class ColumnStats:
         Args:
             columns: The requested columns.
             partitions: One flag for each partition.
-            footer_wait: Seconds to wait for the footers that replace entries without trust. They
-                are read in the background, so a later query finds them.
+            footer_wait: Seconds to wait for footers. They are read in the background, so a later
+                query finds them.
+            footers: One flag for each file whose footer may be read. None: all of the partitions.
 
         Raises:
             HudiError: The index cannot be read.
@@ -180,16 +274,31 @@ class ColumnStats:
             fitting = self._with_room(missing)
             self._load({column: flags for column, flags in missing.items() if column in fitting})
             requested = {c: self._columns[c] for c in columns if c in self._columns}
-            checks = [check for known in requested.values() for check in known.checks]
+            files = self._in(partitions)
+            may_read = files & (self.limits.footer_seconds > 0)
+            asked = may_read if footers is None else may_read & footers
+            self._read_footers(requested, asked)
+            checks = [
+                check
+                for known in requested.values()
+                if (known.unread & asked).any()
+                for check in known.checks
+            ]
         unfinished = wait(checks, timeout=footer_wait).not_done if checks else ()
         with self._lock:
             for known in requested.values():
-                known.checks = [check for check in known.checks if check in unfinished]
+                known.checks = [
+                    check for check in known.checks if check in unfinished or not check.done()
+                ]
             found = {column: known.store.bounds() for column, known in requested.items()}
             zones = self._zones(requested)
-            waiting = sorted({column.name for column, known in requested.items() if known.checks})
-        notes = [f"footers are still being read for {name}" for name in waiting]
-        return LoadedBounds(found, tuple(c for c in columns if c not in found), tuple(notes), zones)
+            notes = [
+                note for c, known in requested.items() for note in _unread_notes(c, known, asked)
+            ]
+            missing_entries = tuple(c for c, known in requested.items() if known.lacks_entries)
+            lacks = any((known.unread & may_read).any() for known in requested.values())
+        too_large = tuple(c for c in columns if c not in found)
+        return LoadedBounds(found, too_large, tuple(notes), missing_entries, lacks, zones)
 
     def _held(self, columns: Sequence[BoundColumn], partitions: BoolArray) -> LoadedBounds | None:
         """Return the bounds of columns if all that `load` is asked for is in memory."""
@@ -198,11 +307,14 @@ class ColumnStats:
         for column, known in zip(columns, found, strict=True):
             if known is None or known.checks or (partitions & ~known.loaded).any():
                 return None
+            if known.unread.any() and (known.unread & self._in(partitions)).any():
+                return None
             requested[column] = known
         for column in columns:
             self._columns.move_to_end(column)
         bounds = {column: known.store.bounds() for column, known in requested.items()}
-        return LoadedBounds(bounds, zones=self._zones(requested))
+        without = tuple(column for column, known in requested.items() if known.lacks_entries)
+        return LoadedBounds(bounds, without_entries=without, zones=self._zones(requested))
 
     def _zones(self, requested: Mapping[BoundColumn, _Column]) -> LoadedBounds | None:
         starts = self._listing.zone_starts
@@ -270,15 +382,17 @@ class ColumnStats:
         """Evict columns that are not requested until so many bytes more fit in memory."""
         held = self.nbytes
         for column in [known for known in self._columns if known not in requested]:
-            if held + nbytes <= self.limit:
+            if held + nbytes <= self.limits.nbytes:
                 break
             held -= self._columns.pop(column).store.nbytes
-        return held + nbytes <= self.limit
+        return held + nbytes <= self.limits.nbytes
 
     def _unknown(self, column: BoundColumn) -> _Column:
         return _Column(
             store=ColumnBounds(self._listing.num_files, column.domain),
             loaded=np.zeros(len(self._listing.partitions), dtype=np.bool_),
+            unread=np.zeros(self._listing.num_files, dtype=np.bool_),
+            by_footer=np.zeros(self._listing.num_files, dtype=np.bool_),
         )
 
     def _map_kept(self, columns: Sequence[BoundColumn]) -> None:
@@ -291,8 +405,12 @@ class ColumnStats:
             if found is not None:
                 store = ColumnBounds.mapped(column.domain, found.bounds)
                 everywhere = np.ones(len(self._listing.partitions), dtype=np.bool_)
-                self._columns[column] = known = _Column(store, everywhere)
-                self._check_footers(column, known, found.doubted.copy())
+                unread = found.doubted & ~self._listing.file_is_log
+                has_entries = not found.doubted.all()
+                by_footer = np.zeros_like(unread)
+                known = _Column(store, everywhere, unread, by_footer, has_entries)
+                self._columns[column] = known
+                self._take_footers(column, known)
 
     @computed_once
     def _kept(self) -> BoundsSnapshots | None:
@@ -303,7 +421,7 @@ class ColumnStats:
         if not lacking:
             return
         if self.entries is None:
-            doubted = {c: flags[self._listing.file_partition] for c, flags in lacking.items()}
+            doubted = {c: self._in(flags) for c, flags in lacking.items()}
         else:
             lacking = {column: self._whole(column, flags) for column, flags in lacking.items()}
             doubted = self._load_entries(self.entries, lacking)
@@ -312,7 +430,55 @@ class ColumnStats:
             known.loaded |= lacking[column]
             if self._kept is not None and lacking[column].all():
                 known.store = self._kept.keep(column, KeptBounds(known.store.bounds(), files))
-            self._check_footers(column, known, files)
+            known.unread |= files & ~self._listing.file_is_log & ~known.by_footer
+            self._take_footers(column, known)
+
+    def footers(self) -> Footers:
+        """Return the bounds of all footers that were read, for the table's next state."""
+        found = dict(self._earlier)
+        with self._lock:
+            for column, known in self._columns.items():
+                here = np.flatnonzero(known.by_footer)
+                elsewhere = np.flatnonzero(~self._in(known.loaded))
+                pieces = [
+                    (here, bounds_at(known.store.bounds(), here)),
+                    *self._read_earlier(column, elsewhere),
+                ]
+                positions, bounds = concat_bounds(pieces)
+                if len(positions):
+                    found[column] = FooterBounds(self._identities(positions), bounds)
+        return found
+
+    def _take_footers(self, column: BoundColumn, known: _Column) -> None:
+        """Take the bounds of footers that were read in an earlier state of the table."""
+        lacking = np.flatnonzero(known.unread)
+        for positions, bounds in self._read_earlier(column, lacking):
+            known.store.put(positions, bounds)
+            known.unread[positions], known.by_footer[positions] = False, True
+
+    def _read_earlier(
+        self, column: BoundColumn, positions: Int64Array
+    ) -> Iterator[tuple[Int64Array, Bounds]]:
+        """Return which of the files had their footers read in an earlier state, with the bounds."""
+        earlier = self._earlier.get(column)
+        if earlier is not None and len(positions):
+            places = numpy_numbers(pc.index_in(self._identities(positions), earlier.files), -1)
+            found = places >= 0
+            yield positions[found], bounds_at(earlier.bounds, places[found])
+
+    def _identities(self, positions: Int64Array) -> AnyArray:
+        """Return what files are known by in the table's next state."""
+        listing, text = self._listing, pa.large_string()
+        partitions = listing.partitions.take(arrow_array(listing.file_partition[positions]))
+        names = listing.file_name.take(arrow_array(positions))
+        sizes = arrow_array(listing.file_size[positions])
+        parts = [part.cast(text) for part in (partitions, names, sizes)]
+        return pc.binary_join_element_wise(*parts, pa.scalar("/", text))
+
+    def _in(self, partitions: BoolArray) -> BoolArray:
+        """Return flags for the files of the flagged partitions."""
+        flags: BoolArray = partitions[self._listing.file_partition]
+        return flags
 
     def _whole(self, column: BoundColumn, partitions: BoolArray) -> BoolArray:
         """Return the flags of all partitions where the entries of all are read, to be kept."""
@@ -320,15 +486,29 @@ class ColumnStats:
         untouched = not self._columns[column].loaded.any()
         return np.ones_like(partitions) if self._kept and is_whole and untouched else partitions
 
-    def _check_footers(self, column: BoundColumn, known: _Column, files: BoolArray) -> None:
-        """Read the flagged base files' footers in the background."""
-        files &= ~self._listing.file_is_log
-        if files.any():
-            chosen = np.flatnonzero(files)
-            known.checks += [
-                _FOOTER_READER.submit(self._check, column, known, chosen[at : at + _FOOTERS])
-                for at in range(0, len(chosen), _FOOTERS)
+    def _read_footers(self, requested: Mapping[BoundColumn, _Column], files: BoolArray) -> None:
+        """Have footers read in the background that the columns need, of the flagged files.
+
+        The footers that several columns need are read once.
+        """
+        together: dict[bytes, list[BoundColumn]] = {}
+        for column, known in requested.items():
+            if not known.checks and (chosen := known.unread & files).any():
+                together.setdefault(chosen.tobytes(), []).append(column)
+        time_left = _Time(self.limits.footer_seconds)
+        for flags, columns in together.items():
+            positions = np.flatnonzero(np.frombuffer(flags, np.bool_))
+            checks = [
+                _FOOTER_READER.submit(
+                    self._check,
+                    {column: requested[column] for column in columns},
+                    positions[at : at + _FOOTERS],
+                    time_left,
+                )
+                for at in range(0, len(positions), _FOOTERS)
             ]
+            for column in columns:
+                requested[column].checks += checks
 
     def _load_entries(
         self, entries: EntrySource, lacking: Mapping[BoundColumn, BoolArray]
@@ -357,13 +537,10 @@ class ColumnStats:
     ) -> BoolArray:
         """Store the bounds of the partitions' files; return those whose footers are to be read."""
         store = self._columns[column].store
-        if column.null_if_absent and any(len(piece.positions) for piece in pieces):
-            # It is indexed: files without an entry may be older than the column.
-            doubted = partitions[self._listing.file_partition]
-        else:
-            doubted = np.zeros(self._listing.num_files, dtype=np.bool_)
+        doubted = self._in(partitions)
         for piece in pieces:
             doubted[piece.positions] = piece.decoded.doubted
+            self._columns[column].has_entries |= not piece.decoded.doubted.all()
         store.put(*concat_bounds([(piece.positions, piece.decoded.bounds) for piece in pieces]))
         without_values = np.concatenate([piece.without_values for piece in pieces])
         if len(without_values) and entries.meta_fields:
@@ -377,14 +554,21 @@ class ColumnStats:
             store.put(without_rows, no_rows(len(without_rows), column.domain))
         return doubted
 
-    def _check(self, column: BoundColumn, known: _Column, positions: Int64Array) -> None:
+    def _check(
+        self, columns: Mapping[BoundColumn, _Column], positions: Int64Array, time_left: _Time
+    ) -> None:
+        if time_left.left <= 0:
+            return
         # Imported on use: few questions read footers, and the import takes time.
         from pyhudi_expr.index.statistics import parquet_footers
 
-        paths = self._listing.paths(positions)
-        bounds = parquet_footers.read_bounds(self.storage, paths, column)
+        with time_left.spending():
+            paths = self._listing.paths(positions)
+            found = parquet_footers.read_bounds(self.storage, paths, list(columns))
         with self._lock:
-            known.store.put(positions, bounds)
+            for known, bounds in zip(columns.values(), found, strict=True):
+                known.store.put(positions, bounds)
+                known.unread[positions], known.by_footer[positions] = False, True
 
     def _decoded(
         self,

@@ -54,9 +54,15 @@ class EvolvedColumnStats:
         former = list(dict.fromkeys(known for names in named.values() for known in names))
         if not former:
             return None
-        loaded = self.stats.load(former, question.partitions, question.footer_wait)
+        loaded = self.stats.load(
+            former, question.partitions, question.footer_wait, question.footers
+        )
         found = {column: self._merged(column, names, loaded) for column, names in named.items()}
-        return Answer(StatisticsEvidence(LoadedBounds(found)), loaded.notes)
+        return Answer(
+            StatisticsEvidence(LoadedBounds(found)),
+            loaded.notes,
+            lacks_footers=loaded.lacks_footers,
+        )
 
     @computed_once
     def _files_by_instant(self) -> Mapping[str, BoolArray]:

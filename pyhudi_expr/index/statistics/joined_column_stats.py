@@ -20,7 +20,12 @@ from pyhudi_expr.expr.bound import BoundColumn, Leaf
 from pyhudi_expr.expr.bounds import Bounds, Mask, Values
 from pyhudi_expr.expr.evaluate import DerivedStatistics, StatisticsEvidence, as_array
 from pyhudi_expr.index.statistics.column_bounds import bounds_bytes, concatenated, zone_bounds
-from pyhudi_expr.index.statistics.column_stats import ColumnStats, LoadedBounds
+from pyhudi_expr.index.statistics.column_stats import (
+    BoundsLimits,
+    ColumnStats,
+    Footers,
+    LoadedBounds,
+)
 from pyhudi_expr.index.statistics.entry_source import EntrySource
 from pyhudi_expr.tables.joined_listing import JoinedListing, Runs
 from pyhudi_expr.tables.storage import Storage
@@ -38,7 +43,7 @@ class JoinedColumnStats(ColumnStats):
         entries: EntrySource,
         listing: JoinedListing,
         storage: Storage,
-        limit: int,
+        limits: BoundsLimits,
         parts: Sequence[ColumnStats],
     ) -> None:
         """Take the statistics of the parts; see `ColumnStats` for the rest.
@@ -47,11 +52,11 @@ class JoinedColumnStats(ColumnStats):
             entries: The entries of all files, for what is read piece by piece.
             listing: The files.
             storage: The table's storage.
-            limit: Bytes of memory for the bounds.
+            limits: What the bounds may take.
             parts: For each part of the listing its statistics, by entries in which those of the
                 listing's partitions are as in `entries`.
         """
-        super().__init__(entries, listing, storage, limit)
+        super().__init__(entries, listing, storage, limits)
         self.parts = tuple(parts)
         self._joined = listing
         self._whole_bounds = _WholeBounds(listing.file_runs)
@@ -62,27 +67,43 @@ class JoinedColumnStats(ColumnStats):
         return self._whole_bounds.nbytes + sum(part.nbytes for part in self.parts)
 
     def load(
-        self, columns: Sequence[BoundColumn], partitions: BoolArray, footer_wait: float
+        self,
+        columns: Sequence[BoundColumn],
+        partitions: BoolArray,
+        footer_wait: float,
+        footers: BoolArray | None = None,
     ) -> LoadedBounds:
         """See `ColumnStats`."""
         end = time.monotonic() + footer_wait
         found = [
-            part.load(columns, self._flags_of(number, partitions), max(end - time.monotonic(), 0))
+            part.load(
+                columns,
+                self._flags_of(number, partitions),
+                max(end - time.monotonic(), 0),
+                None if footers is None else self._files_of(number, footers),
+            )
             for number, part in enumerate(self.parts)
         ]
         too_large = tuple(c for c in columns if any(c in part.too_large for part in found))
         notes = tuple(dict.fromkeys(note for part in found for note in part.notes))
         fitting = [column for column in columns if column not in too_large]
+        without = tuple(c for c in columns if all(c in part.without_entries for part in found))
         zones = LoadedBounds({column: self._zones_of(column, found) for column in fitting})
         return _JoinedBounds(
             {},
             too_large,
             notes,
+            without,
+            any(part.lacks_footers for part in found),
             zones,
             tuple(found),
             whole=self._whole_bounds,
             listing=self._joined,
         )
+
+    def footers(self) -> Footers:
+        """Return none: parts keep what they have read, as long as they are used."""
+        return {}
 
     def _flags_of(self, number: int, partitions: BoolArray) -> BoolArray:
         """Return the flags of a part's partitions; those that have changed since are not needed."""
@@ -90,6 +111,13 @@ class JoinedColumnStats(ColumnStats):
         flags = np.zeros(len(listing.parts[number].partitions), np.bool_)
         own = listing.part_of == number
         flags[listing.place[own]] = partitions[own]
+        return flags
+
+    def _files_of(self, number: int, files: BoolArray) -> BoolArray:
+        """Return the flags of a part's files."""
+        part, place = self._joined.file_runs.places(np.flatnonzero(files))
+        flags = np.zeros(self._joined.parts[number].num_files, np.bool_)
+        flags[place[part == number]] = True
         return flags
 
     def _zones_of(self, column: BoundColumn, found: Sequence[LoadedBounds]) -> Bounds:

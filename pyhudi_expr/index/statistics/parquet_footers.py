@@ -1,6 +1,6 @@
 """Evidence from Parquet footers: slower to read than an index, but written with the data itself.
 
-Used where an index entry is not trusted and, if requested, for tables without `column_stats`.
+Used where a file has no index entry, or none that is trusted (`column_stats`).
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from pyhudi_expr.index.statistics.stored_bounds import (
     StoredColumn,
     physical_bounds,
 )
+from pyhudi_expr.tables.mdt.store.parallel_iter import REMOTE_THREADS
 from pyhudi_expr.tables.parquet.footer import read_footer
 from pyhudi_expr.tables.parsing.budget import in_context
 from pyhudi_expr.tables.storage import Storage
@@ -51,12 +52,20 @@ _NO_ROWS = Range(may_be_value=False, may_be_null=False)
 NULLS = Range(may_be_value=False)
 
 
-def read_bounds(storage: Storage, paths: Sequence[str], column: BoundColumn) -> Bounds:
-    """Read the column's bounds from M Parquet files; unknown for files that cannot be read."""
-    with ThreadPoolExecutor(_THREADS) as pool:
-        read = functools.partial(_read, storage, column=column)
+def read_bounds(
+    storage: Storage, paths: Sequence[str], columns: Sequence[BoundColumn]
+) -> list[Bounds]:
+    """Read the bounds of each column from M Parquet files; unknown for files that are unreadable.
+
+    Each footer is read once.
+    """
+    with ThreadPoolExecutor(REMOTE_THREADS if storage.is_remote else _THREADS) as pool:
+        read = functools.partial(_read, storage, columns=columns)
         ranges = list(pool.map(in_context(read), paths))
-    return as_bounds(ranges, column.domain)
+    return [
+        as_bounds([of_file[at] for of_file in ranges], column.domain)
+        for at, column in enumerate(columns)
+    ]
 
 
 @dataclass(frozen=True)
@@ -109,19 +118,17 @@ def as_bounds(ranges: Sequence[Range], domain: Domain) -> Bounds:
     return Bounds(pa.array(lower, type_), pa.array(upper, type_), may_be_value, may_be_null)
 
 
-def _read(storage: Storage, path: str, column: BoundColumn) -> Range:
+def _read(storage: Storage, path: str, columns: Sequence[BoundColumn]) -> list[Range]:
     try:
         with storage.open_input(path) as source:
-            return _range(read_footer(source, source.size()).metadata, column)
+            footer = read_footer(source, source.size()).metadata
+        own = FooterColumns.of(footer)
     except (HudiError, *DAMAGE_ERRORS):
         # The query that reads the file will report what is wrong with it.
-        return UNKNOWN
-
-
-def _range(footer: pq.FileMetaData, column: BoundColumn) -> Range:
-    return functools.reduce(
-        _union, group_ranges(footer, FooterColumns.of(footer), column), _NO_ROWS
-    )
+        return [UNKNOWN] * len(columns)
+    return [
+        functools.reduce(_union, _known_groups(footer, own, column), _NO_ROWS) for column in columns
+    ]
 
 
 def _known_groups(

@@ -93,7 +93,7 @@ def evaluate_streaming(
 
 def max_leaves(stats: ColumnStats, listing: FileListing) -> int:
     """Return the number of leaves whose results fit in memory together."""
-    return stats.limit // (2 * listing.num_files)
+    return stats.limits.nbytes // (2 * listing.num_files)
 
 
 def _leaves_of_one(

@@ -12,7 +12,7 @@ from pyhudi_expr.index.catalog.registry import Store
 from pyhudi_expr.index.catalog.status import index_statuses
 from pyhudi_expr.index.lookups.expression_index import Expression
 from pyhudi_expr.index.partition_semantics import PartitionReader
-from pyhudi_expr.index.prune import Pruner, PruneRequest
+from pyhudi_expr.index.prune import PruneOptions, Pruner, PruneRequest
 from pyhudi_expr.manage.advice.candidates import (
     ColumnUsage,
     CreateStatement,
@@ -100,7 +100,7 @@ def advise(base_path: str, observed: Sequence[ObservedQuery], growth: float = 1.
     """
     if not observed:
         raise HudiError(f"{base_path}: there is no query on it to rank indexes by")
-    pruner = Pruner()
+    pruner = Pruner(PruneOptions(footer_seconds=0))  # by indexes alone
     requests = (PruneRequest(each.predicate, reader=PartitionReader.ENGINE) for each in observed)
     results = [pruner.prune(base_path, request) for request in requests]
     table = HudiTable.open(base_path)

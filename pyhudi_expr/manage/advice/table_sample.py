@@ -102,7 +102,7 @@ class TableSample:
 
     def bounds(self, column: BoundColumn) -> Bounds:
         """Return the column's bounds by the footers, over the listing; unknown for other files."""
-        found = read_bounds(self.table.storage, self.listing.paths(self.positions), column)
+        [found] = read_bounds(self.table.storage, self.listing.paths(self.positions), [column])
         store = ColumnBounds(self.listing.num_files, column.domain)
         store.put(self.positions, found)
         return store.bounds()

@@ -119,6 +119,7 @@ def test_columns_whose_values_may_come_from_paths_are_not_looked_up() -> None:
         merging=SliceMerging.WHOLE_RECORDS,
         partitions=np.ones(1, np.bool_),
         footer_wait=0,
+        footers=np.zeros(1, np.bool_),
     )
     (whole,) = index.wanted(asked)
     assert whole.values == (b"x\x1f1\x1ftrue\x1f",)

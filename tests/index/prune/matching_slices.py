@@ -10,11 +10,15 @@ from pyspark.sql import functions as f
 
 from pyhudi_expr.expr.frontend.sql.parser import parse_predicate
 from pyhudi_expr.expr.semantics import here
-from pyhudi_expr.index.prune import Pruner, PruneRequest, PruneResult
+from pyhudi_expr.index.prune import PruneOptions, Pruner, PruneRequest, PruneResult
 from pyhudi_expr.tables.listing import TableView
 
 #: A file group: partition path and file id.
 Group = tuple[str, str]
+
+
+#: What is kept shows then what an index covers: no footer takes the place of its entries.
+INDEXES_ALONE = PruneOptions(footer_seconds=0)
 
 
 def read(

@@ -36,7 +36,8 @@ def bounds_of(
 
 def read(directory: Path, type_: pa.DataType, name: str = "c") -> tuple[Any, Any, bool, bool]:
     storage = Storage.open(str(directory))
-    [found] = plain(parquet_footers.read_bounds(storage, ["f.parquet"], column(type_, name)))
+    [bounds] = parquet_footers.read_bounds(storage, ["f.parquet"], [column(type_, name)])
+    [found] = plain(bounds)
     return found
 
 
@@ -93,8 +94,8 @@ def test_a_column_that_a_file_lacks_is_null(tmp_path: Path, name: str, expected:
     storage = Storage.open(str(tmp_path))
     for null_if_absent in (True, False):
         wanted = replace(asked, null_if_absent=null_if_absent)
-        found = plain(parquet_footers.read_bounds(storage, ["f.parquet"], wanted))
-        assert found == [UNKNOWN if expected is NULLS and not null_if_absent else expected]
+        [found] = parquet_footers.read_bounds(storage, ["f.parquet"], [wanted])
+        assert plain(found) == [UNKNOWN if expected is NULLS and not null_if_absent else expected]
 
 
 @pytest.mark.parametrize("stored_as_integer", [True, False])
@@ -227,7 +228,8 @@ def test_footers_are_used_as_soon_as_they_are_read(
     table = HudiTable.open(str(golden["cow_v6_simplekeygen_hivestyle_no_metafields"]))
     listing, requested_column = table.listing(), column(pa.int32(), "id")
     paths = listing.paths(np.arange(listing.num_files))
-    expected = plain(parquet_footers.read_bounds(table.storage, paths, requested_column))
+    [read_bounds] = parquet_footers.read_bounds(table.storage, paths, [requested_column])
+    expected = plain(read_bounds)
     assert len(expected) == 3
     assert UNKNOWN not in expected
 

@@ -20,11 +20,12 @@ from pyhudi_expr.spark import writer_options
 from pyhudi_expr.spark.builds.verification import Verification, verify
 from pyhudi_expr.spark.indexes import execute
 from pyhudi_expr.tables.hudi_table import HudiTable
+from tests.index.prune.matching_slices import INDEXES_ALONE
 
 
 def mean_kept(path, predicates):
     """The mean numbers of files and bytes that the predicates keep."""
-    pruner = Pruner()
+    pruner = Pruner(INDEXES_ALONE)
     found = [pruner.prune(path, PruneRequest(each.predicate)) for each in predicates]
     return np.mean([(each.files_kept, each.bytes_kept) for each in found], axis=0)
 

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from pyhudi_expr.expr.frontend.sql.parser import parse_predicate
-from pyhudi_expr.index.prune import Pruner
+from pyhudi_expr.index.prune import PruneOptions, Pruner
 from pyhudi_expr.protocol.conversion.encoder import encode
 from pyhudi_expr.protocol.generated import ttypes
 from pyhudi_expr.protocol.generated.ttypes import PruneStatus, SelectedRows
@@ -34,9 +34,13 @@ def rows(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, pa.Table]:
     return path, write_nasty_table(path, Random(1))
 
 
+#: So that all files are kept whose rows are evaluated.
+_NO_FOOTERS = PruneOptions(footer_seconds=0)
+
+
 def asked(table: Path, predicate=ONE_ID, settings=OF_ANY_SIZE, **fields) -> ttypes.PruneResponse:
     fields = {"filter": encode(predicate), "selectRows": True} | fields
-    response = PruningHandler(Pruner(), settings).prune(request(str(table), **fields))
+    response = PruningHandler(Pruner(_NO_FOOTERS), settings).prune(request(str(table), **fields))
     assert response.status == PruneStatus.OK
     return response
 
@@ -162,7 +166,7 @@ def test_base_files_of_slices_with_log_files_are_judged(golden):
 def test_judged_rows_are_counted(rows):
     path, every = rows
     metrics = Metrics()
-    handler = PruningHandler(Pruner(), OF_ANY_SIZE, metrics)
+    handler = PruningHandler(Pruner(_NO_FOOTERS), OF_ANY_SIZE, metrics)
     handler.prune(request(str(path), filter=encode(ONE_ID), selectRows=True))
     text = metrics.text().decode()
     assert f'pyhudi_rows_total{{outcome="kept"}} {GROUP_ROWS}.0' in text

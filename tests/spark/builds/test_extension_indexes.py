@@ -26,7 +26,7 @@ from pyhudi_expr.tables.hudi_table import HudiTable
 from pyhudi_expr.tables.listing import TableView
 from pyhudi_expr.tables.mdt.extension.changes import EXTENSION_DIR
 from pyhudi_expr.tables.mdt.store.metadata_table import MetadataTable, current_listing
-from tests.index.prune.matching_slices import assert_no_row_lost, read, request
+from tests.index.prune.matching_slices import INDEXES_ALONE, assert_no_row_lost, read, request
 from tests.tables.directory_contents import contents, without_metadata_table
 
 pytestmark = [pytest.mark.spark, pytest.mark.long]
@@ -122,13 +122,13 @@ def test_secondary_indexes_on_types_that_hudi_does_not_index(
     for status in found(path):
         assert all(one.is_right for one in verify(spark, HudiTable.open(path), status))
     rows = read(spark, table.path)
-    assert assert_no_row_lost(Pruner(), table.path, rows, _SCATTERED) == _SCATTERED
+    assert assert_no_row_lost(Pruner(INDEXES_ALONE), table.path, rows, _SCATTERED) == _SCATTERED
 
     upsert(table, frame.where("x = 13").withColumn("d", frame.d + 1000))
     execute(spark, f"REFRESH INDEX of_d ON '{path}'")
     changed = {**_SCATTERED, "d = 1000.25": 1}
     rows = read(spark, table.path)
-    counts = assert_no_row_lost(Pruner(), table.path, rows, changed)
+    counts = assert_no_row_lost(Pruner(INDEXES_ALONE), table.path, rows, changed)
     assert counts["d = 1000.25"] == 1
     for status in found(path):
         assert all(one.is_right for one in verify(spark, HudiTable.open(path), status))
@@ -136,7 +136,7 @@ def test_secondary_indexes_on_types_that_hudi_does_not_index(
 
 def kept(spark: SparkSession, path: str) -> dict[str, int]:
     """The number of kept files for each predicate. No file with a matching row is dropped."""
-    return assert_no_row_lost(Pruner(), Path(path), read(spark, Path(path)), _KEPT)
+    return assert_no_row_lost(Pruner(INDEXES_ALONE), Path(path), read(spark, Path(path)), _KEPT)
 
 
 def found(path: str) -> list:
@@ -212,4 +212,4 @@ def test_custom_mergers_are_not_supported(spark: SparkSession, merged: Path) -> 
 
 
 def pruned(path: Path, text: str) -> PruneResult:
-    return Pruner().prune(str(path), request(text))
+    return Pruner(INDEXES_ALONE).prune(str(path), request(text))

@@ -32,7 +32,7 @@ from pyhudi_expr.tables import hudi_table
 from pyhudi_expr.tables.listing import TableView
 from pyhudi_expr.tables.locks import TableLock
 from pyhudi_expr.tables.mdt.extension.changes import EXTENSION_DIR
-from tests.index.prune.matching_slices import read
+from tests.index.prune.matching_slices import INDEXES_ALONE, read
 
 pytestmark = pytest.mark.spark
 
@@ -206,7 +206,7 @@ def assert_no_row_is_lost(spark: SparkSession, table: HudiTable) -> None:
     truths = [f.max(f.expr(f"coalesce({text}, false)")).alias(text) for text in _PREDICATES]
     rows_of = read(spark, table.path).groupBy(f.input_file_name().alias("file")).agg(*truths)
     files = {row["file"].rpartition("/")[2].split("_")[0]: row for row in rows_of.collect()}
-    pruner = Pruner()
+    pruner = Pruner(INDEXES_ALONE)
     for text in _PREDICATES:
         result = pruner.prune(
             str(table.path), PruneRequest(parse_predicate(text), semantics=here("UTC"))
@@ -225,7 +225,7 @@ def kept(
     as_of: str | None = None,
 ) -> int:
     request = PruneRequest(parse_predicate(text), view=view, semantics=here("UTC"), as_of=as_of)
-    return int(Pruner().prune(str(table.path), request).keep.sum())
+    return int(Pruner(INDEXES_ALONE).prune(str(table.path), request).keep.sum())
 
 
 def build(spark: SparkSession, table: HudiTable, name: str, column: str) -> BuildResult:

@@ -22,7 +22,7 @@ from pyhudi_expr.index.prune import Pruner, PruneRequest, PruneResult
 from pyhudi_expr.protocol.client import PruningClient
 from pyhudi_expr.spark.indexes import execute
 from pyhudi_expr.tables.hudi_table import HudiTable as OpenTable
-from tests.index.prune.matching_slices import read
+from tests.index.prune.matching_slices import INDEXES_ALONE, read
 from tests.service.service_process import Process
 
 pytestmark = pytest.mark.spark
@@ -53,7 +53,7 @@ def rows(spark: SparkSession, where: str, city: str) -> DataFrame:
 
 
 def pruned(table: HudiTable, text: str) -> PruneResult:
-    return Pruner().prune(table.uri, PruneRequest(parse_predicate(text)))
+    return Pruner(INDEXES_ALONE).prune(table.uri, PruneRequest(parse_predicate(text)))
 
 
 def written_with_callback(table: HudiTable, frame: DataFrame, port: int, **more: str) -> None:

@@ -34,7 +34,7 @@ from pyhudi_expr.tables.locks import TableLock
 from pyhudi_expr.tables.mdt.changes import partitions
 from pyhudi_expr.tables.mdt.changes.partitions import index_definitions
 from tests.failure_fixtures import Disk
-from tests.index.prune.matching_slices import read, request
+from tests.index.prune.matching_slices import INDEXES_ALONE, read, request
 from tests.tables.directory_contents import contents, linked, without_metadata_table
 from tests.tables.mdt.changes import index_builds
 
@@ -60,7 +60,7 @@ def table(golden: Mapping[str, Path], tmp_path: Path) -> Path:
 
 
 def kept(path: Path) -> dict[str, set[str]]:
-    pruner = Pruner()
+    pruner = Pruner(INDEXES_ALONE)
     return {text: set(pruner.prune(str(path), request(text)).kept_paths()) for text in _QUESTIONS}
 
 

@@ -42,7 +42,7 @@ from tests.index.prune.changes.test_random_histories import (
     values,
 )
 from tests.index.prune.changes.test_table_services import MANUAL, newest
-from tests.index.prune.matching_slices import request
+from tests.index.prune.matching_slices import INDEXES_ALONE, request
 from tests.marks import long
 from tests.spark.builds.test_concurrent_writers import run_before
 from tests.spark.builds.test_extension_refresh import replace_partitions
@@ -195,7 +195,7 @@ class IndexedTableHistory(TableHistory):
 
     def kept(self, text: str) -> int:
         """The number of slices that a query reads."""
-        return int(Pruner().prune(self.table.uri, request(text)).keep.sum())
+        return int(Pruner(INDEXES_ALONE).prune(self.table.uri, request(text)).keep.sum())
 
     def _execute(self, statement: str) -> Any:
         self.changed = True
