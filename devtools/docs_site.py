@@ -52,6 +52,8 @@ _REFERENCE = {
             "expr.frontend.arrow.expressions",
             "expr.frontend.spark.catalyst",
             "expr.nodes",
+            "expr.bind",
+            "index.statistics.parquet_footers",
             "expr.backend.sql",
             "expr.backend.arrow",
             "expr.backend.index_filter",

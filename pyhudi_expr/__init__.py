@@ -28,7 +28,8 @@ The rows themselves, without a query engine:
 
 A predicate is SQL text, a pyarrow expression, or a list of filters. Pruning never loses a row: a
 file is left out only if the table's statistics prove that no row of it can match. A part of a
-predicate that cannot be evaluated is reported by a PyHudiWarning.
+predicate that cannot be evaluated is reported by a PyHudiWarning. Each of them is a HudiExpression
+then, which programs may build and evaluate themselves.
 
 `help(ph.Table)` describes a table, `help(ph.Scan)` and `help(ph.Plan)` the results. Every error is
 a HudiError. Its subclasses here: TableNotFound, UnsupportedTable, CorruptFile, BeforeFirstCommit,
@@ -57,6 +58,7 @@ if TYPE_CHECKING:
     from pyhudi_expr.expr.frontend.sql.conditions import (
         PredicateSyntaxError as PredicateSyntaxError,
     )
+    from pyhudi_expr.expr.nodes import HudiExpression
 
     __version__: str
 
@@ -64,6 +66,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Explanation",
     "HudiError",
+    "HudiExpression",
     "Plan",
     "PyHudiWarning",
     "Scan",
@@ -84,6 +87,7 @@ _MODULES = {
     "FilterError": "pyhudi_expr.expr.frontend.arrow.filter_lists",
     "FilterNotApplicable": "pyhudi_expr.errors",
     "HudiError": _ERRORS,
+    "HudiExpression": "pyhudi_expr.expr.nodes",
     "InvalidType": _ERRORS,
     "InvalidValue": _ERRORS,
     "Plan": "pyhudi_expr.api.plan",

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import singledispatch
 
 import pyarrow as pa
@@ -25,6 +25,7 @@ from pyhudi_expr.expr.bound import (
     BoundMatches,
     BoundTerm,
 )
+from pyhudi_expr.expr.bounds import Mask
 from pyhudi_expr.expr.comparisons import (
     as_time,
     compare,
@@ -40,6 +41,7 @@ from pyhudi_expr.expr.domains import (
     domain_of,
     integer_range,
 )
+from pyhudi_expr.expr.evaluate import Statistics, StatisticsEvidence, may_be
 from pyhudi_expr.expr.implied import implied
 from pyhudi_expr.expr.key_comparisons import among_keys, as_literals
 from pyhudi_expr.expr.literals import NotComparableError
@@ -69,7 +71,7 @@ from pyhudi_expr.expr.nodes import (
     Unknown,
     children,
 )
-from pyhudi_expr.expr.semantics import Engine
+from pyhudi_expr.expr.semantics import UNKNOWN_SEMANTICS, Engine, Semantics
 from pyhudi_expr.expr.simplify import conjunction, disjunction, negation
 from pyhudi_expr.expr.terms import Scope, UnboundError, bind_term
 from pyhudi_expr.expr.three_valued_logic import is_null, is_true
@@ -77,6 +79,27 @@ from pyhudi_expr.expr.three_valued_logic import is_null, is_true
 #: Limit of the depth of a predicate, terms included; the evaluation is recursive.
 #: Limit of nodes without constants; shared nodes count as often as they are used.
 MAX_DEPTH, MAX_NODES = 150, 500_000
+
+
+@dataclass(frozen=True)
+class KnownContainers:
+    """Containers of rows with statistics (a `pyhudi_expr.expr.nodes.Containers`).
+
+    Attributes:
+        schema: The columns of the rows.
+        statistics: What is known of the columns in N containers, such as
+            `pyhudi_expr.index.statistics.parquet_footers.RowGroupStatistics`.
+        semantics: What the engine's process decides of a predicate's meaning.
+    """
+
+    schema: pa.Schema
+    statistics: Statistics
+    semantics: Semantics = UNKNOWN_SEMANTICS
+
+    def may_match(self, expression: HudiExpression) -> Mask:
+        """See `HudiExpression.evaluate`."""
+        bound = bind(expression, Scope(self.schema, self.semantics))
+        return may_be(bound, True, [StatisticsEvidence(self.statistics)])
 
 
 def bind(node: HudiExpression, scope: Scope) -> BoundExpression:

@@ -1,19 +1,23 @@
 """HudiExpression: what a query demands of a row, independent of engine and table (RFC-27).
 
-Two families of immutable nodes: *predicates* are TRUE, FALSE or NULL, *terms* have a value. Types
-are Arrow's. No schema is known here; `pyhudi_expr.expr.bind` adds it.
+Two families of immutable nodes: *predicates* (`HudiExpression`: parents and leaves) are TRUE, FALSE
+or NULL, *terms* have a value. Types are Arrow's. No schema is known here; `pyhudi_expr.expr.bind`
+adds it.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum, Flag
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import pyarrow as pa
 
 from pyhudi_expr.expr.keys import KeyList
 from pyhudi_expr.expr.zones import Zone
+
+if TYPE_CHECKING:
+    from pyhudi_expr.expr.bounds import Mask
 
 
 class Truth(Flag):
@@ -126,36 +130,70 @@ class InZone:
 Term: TypeAlias = Column | Literal | Cast | Call | Case | InZone
 
 
+class Containers(Protocol):
+    """Containers of rows (files, row groups), with what is known of them."""
+
+    def may_match(self, expression: HudiExpression) -> Mask:
+        """See `HudiExpression.evaluate`."""
+
+
+class HudiExpression:
+    """A predicate: TRUE, FALSE or NULL for each row. Immutable.
+
+    Front ends make it of an engine's filter (`pyhudi_expr.expr.frontend`).
+    """
+
+    def evaluate(self, containers: Containers) -> Mask:
+        """Return which containers may hold a row for which the expression is TRUE.
+
+        Args:
+            containers: N containers, such as `pyhudi_expr.expr.bind.KnownContainers`.
+
+        Returns:
+            N flags, or one for all containers. False: what is known proves that no row matches.
+            True: one may; so it is also for what cannot be evaluated.
+        """
+        return containers.may_match(self)
+
+
+class ParentNode(HudiExpression):
+    """An expression of other expressions."""
+
+
+class LeafNode(HudiExpression):
+    """An expression of terms, or of nothing."""
+
+
 @dataclass(frozen=True)
-class And:
+class And(ParentNode):
     """TRUE if every child is."""
 
     children: tuple[HudiExpression, ...]
 
 
 @dataclass(frozen=True)
-class Or:
+class Or(ParentNode):
     """TRUE if at least one child is."""
 
     children: tuple[HudiExpression, ...]
 
 
 @dataclass(frozen=True)
-class Not:
+class Not(ParentNode):
     """Exchanges TRUE and FALSE, keeps NULL."""
 
     child: HudiExpression
 
 
 @dataclass(frozen=True)
-class Constant:
+class Constant(LeafNode):
     """A predicate whose possible values are known without any column."""
 
     truth: Truth
 
 
 @dataclass(frozen=True)
-class Comparison:
+class Comparison(LeafNode):
     """Two terms compared."""
 
     op: Op
@@ -164,7 +202,7 @@ class Comparison:
 
 
 @dataclass(frozen=True)
-class In:
+class In(LeafNode):
     """``term IN (options)``."""
 
     term: Term
@@ -172,7 +210,7 @@ class In:
 
 
 @dataclass(frozen=True)
-class InKeys:
+class InKeys(LeafNode):
     """``column IN (keys)``.
 
     Attributes:
@@ -185,7 +223,7 @@ class InKeys:
 
 
 @dataclass(frozen=True)
-class Between:
+class Between(LeafNode):
     """``low <= term AND term <= high``."""
 
     term: Term
@@ -194,14 +232,14 @@ class Between:
 
 
 @dataclass(frozen=True)
-class IsNull:
+class IsNull(LeafNode):
     """``term IS NULL``; for a condition: whether it is neither TRUE nor FALSE."""
 
     term: Term | HudiExpression
 
 
 @dataclass(frozen=True)
-class StartsWith:
+class StartsWith(LeafNode):
     """``term LIKE 'prefix%'``, the prefix without wildcards."""
 
     term: Term
@@ -209,7 +247,7 @@ class StartsWith:
 
 
 @dataclass(frozen=True)
-class Matches:
+class Matches(LeafNode):
     """The necessary condition of ``LIKE 'a_b%'``. A text that does not match proves nothing else.
 
     Attributes:
@@ -238,7 +276,7 @@ class TextPattern:
 
 
 @dataclass(frozen=True)
-class Unknown:
+class Unknown(LeafNode):
     """A predicate that cannot be evaluated by bounds.
 
     Attributes:
@@ -249,21 +287,6 @@ class Unknown:
     reason: str
     pattern: TextPattern | None = None
 
-
-HudiExpression: TypeAlias = (
-    And
-    | Or
-    | Not
-    | Constant
-    | Comparison
-    | In
-    | InKeys
-    | Between
-    | IsNull
-    | StartsWith
-    | Matches
-    | Unknown
-)
 
 #: The `Call` of a value as engines read it that know no microseconds: near what is stored, if it is
 #: a time, and the value itself if it is none.

@@ -21,6 +21,7 @@ NAMES = [
     "FilterError",
     "FilterNotApplicable",
     "HudiError",
+    "HudiExpression",
     "InvalidType",
     "InvalidValue",
     "Plan",

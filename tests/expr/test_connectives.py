@@ -7,7 +7,7 @@ from itertools import product
 import pyarrow as pa
 import pytest
 
-from pyhudi_expr.expr.bind import bind
+from pyhudi_expr.expr.bind import KnownContainers, bind
 from pyhudi_expr.expr.evaluate import StatisticsEvidence, as_array, may_be
 from pyhudi_expr.expr.nodes import (
     ALWAYS,
@@ -149,3 +149,15 @@ def test_exclusions_of_several_sources_are_combined() -> None:
         assert as_array(may_be(bound, True, sources), 2).tolist() == [True, False]
     assert as_array(may_be(bound, True, [ignorant]), 2).tolist() == [True, True]
     assert as_array(may_be(bound, True, []), 2).tolist() == [True, True]
+
+
+def test_an_expression_evaluates_containers() -> None:
+    """RFC-27's `evaluate`: parents combine the flags of their leaves."""
+    files = [[{"x": 1}], [{"x": 5}], [{"x": None}], []]
+    known = KnownContainers(pa.schema({"x": pa.int64()}), RowStatistics(files))
+    low, high = (Comparison(op, Column(("x",)), Literal(3, pa.int64())) for op in (Op.LT, Op.GT))
+    assert as_array(low.evaluate(known), 4).tolist() == [True, False, False, False]
+    for parent in (Or((low, high)), Not(And((low, high)))):
+        assert isinstance(parent, HudiExpression)
+        assert as_array(parent.evaluate(known), 4).tolist() == [True, True, False, False]
+    assert as_array(Unknown("no rule").evaluate(known), 4).all()

@@ -90,6 +90,8 @@ class _Writer:
                 raise InexpressibleInSqlError("a pattern that is known in part")
             case e.Unknown(reason=reason):
                 raise InexpressibleInSqlError(f"what is not known: {reason[:200]}")
+            case _:
+                raise InexpressibleInSqlError(f"a {type(node).__name__}")
 
     def term(self, term: Term) -> exp.Expr:
         match term:

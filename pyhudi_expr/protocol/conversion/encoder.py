@@ -82,6 +82,8 @@ class _Encoder:
                 return self._condition(node)
             case e.Unknown(reason=reason):
                 return self._add(Node(kind=NodeKind.UNKNOWN, text=reason))
+            case _:
+                raise ValueError(f"a {type(node).__name__} has no form in the protocol")
 
     def _connective(self, kind: int, children: tuple[HudiExpression, ...]) -> int:
         return self._add(Node(kind=kind, children=[self.predicate(child) for child in children]))
