@@ -1,4 +1,4 @@
-"""RFC-77's DROP INDEX idx_city, which names no table: in one database of Spark's catalog."""
+"""RFC-77's DROP INDEX idx_city, which names no table: in the databases of Spark's catalog."""
 
 from __future__ import annotations
 
@@ -51,6 +51,13 @@ def test_the_index_of_the_only_table_is_dropped(
     execute(spark, _CREATE.format(name="idx_city", table="cities"))
     execute(spark, "DROP INDEX idx_city;")
     assert "idx_city" not in names(database["cities"])
+
+
+def test_so_it_is_from_another_database(spark: SparkSession, database: dict[str, str]) -> None:
+    execute(spark, _CREATE.format(name="idx_city", table="towns"))
+    spark.sql("USE default")
+    execute(spark, "DROP INDEX idx_city")
+    assert "idx_city" not in names(database["towns"])
 
 
 def test_an_index_of_several_tables_is_not(spark: SparkSession, database: dict[str, str]) -> None:
