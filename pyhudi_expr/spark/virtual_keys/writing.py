@@ -8,8 +8,10 @@ Everything is checked before Hudi is called, so what is refused has changed noth
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from urllib.parse import unquote, urlsplit
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as f
@@ -32,6 +34,7 @@ from pyhudi_expr.tables.hudi_table import HudiTable
 from pyhudi_expr.tables.keys.definition import (
     APPEND_ONLY,
     CLASS,
+    COLUMNS,
     CONCATENATOR,
     CONSISTENT_TIMESTAMPS,
     ENABLED,
@@ -41,6 +44,7 @@ from pyhudi_expr.tables.keys.definition import (
     KeyDefinition,
     key_definition,
     python_generator,
+    split_names,
     virtual_keys,
 )
 from pyhudi_expr.tables.keys.generators import MissingKey
@@ -58,6 +62,8 @@ _PATHS = (
     hudi_names.HIVE_STYLE_PARTITIONING,
     hudi_names.URL_ENCODE_PARTITIONING,
 )
+_PARTITION_BY = "__partition_columns"
+"""In which Spark passes on the columns of `partitionBy`, as a list in JSON."""
 _INDEXES = frozenset({"SIMPLE"})
 """Indexes of Hudi's writers that were found to find rows by keys that are not stored."""
 _DEFAULTS = {
@@ -94,6 +100,35 @@ class VirtualTable:
     generator: Generator | None = None
     options: Mapping[str, str] = field(default_factory=dict)
 
+    @staticmethod
+    def of(options: Mapping[str, str], label: str) -> VirtualTable:
+        """Return the table that the options of a writer ask for.
+
+        Raises:
+            HudiError: They do not say that keys are virtual, of which columns, or the table's name.
+        """
+        key = split_names(options.get(COLUMNS) or options.get(hudi_names.WRITE_RECORDKEY_FIELD, ""))
+        wanted = {
+            hudi_names.TABLE_NAME: options.get(hudi_names.TABLE_NAME),
+            COLUMNS: key,
+            f"{ENABLED}=true": options.get(ENABLED),
+        }
+        missing = [name for name, value in wanted.items() if not value]
+        if missing:
+            raise HudiError(f"{label}: a new table with virtual keys needs {', '.join(missing)}")
+        return VirtualTable(
+            options[hudi_names.TABLE_NAME],
+            key,
+            options.get(hudi_names.WRITE_PRECOMBINE_FIELD, ""),
+            _partitions(options),
+            options.get(hudi_names.WRITE_TABLE_TYPE, "").upper() == "MERGE_ON_READ",
+            Generator.of(
+                options.get(hudi_names.WRITE_KEY_GENERATOR_CLASS)
+                or options.get(hudi_names.WRITE_KEY_GENERATOR_TYPE, "")
+            ),
+            options,
+        )
+
     @property
     def hudi(self) -> Generator:
         """Return Hudi's key generator."""
@@ -129,17 +164,59 @@ class VirtualTable:
         }
 
 
-def create(frame: DataFrame, path: str, table: VirtualTable) -> None:
+def save(frame: DataFrame, path: str, options: Mapping[str, str], mode: str) -> None:
+    """Write rows as Spark's writer of Hudi tables does, by options that have those of virtual keys.
+
+    Args:
+        frame: The rows.
+        path: The base path.
+        options: Those of the writer.
+        mode: `append`, `overwrite`, `errorifexists` or `ignore`.
+
+    Raises:
+        HudiError: The request is refused, and nothing is changed, unless Hudi fails on the rows.
+    """
+    operation = options.get(hudi_names.WRITE_OPERATION, "upsert").lower()
+    exists = Storage.open(path).stat(PROPERTIES_FILE) is not None
+    replaces = mode == "overwrite" and not operation.startswith("insert_overwrite")
+    if exists and mode == "ignore":
+        return
+    if exists and not replaces and mode != "errorifexists":
+        write(frame, path, operation, options)
+    elif options.get(ENABLED, "").lower() == "false":
+        _save(frame, path, _hudi_options(options), operation, mode)
+    else:
+        table = VirtualTable.of(options, path)
+        create(frame, path, table, operation, mode if replaces else "errorifexists")
+
+
+def create(
+    frame: DataFrame,
+    path: str,
+    table: VirtualTable,
+    operation: str = "bulk_insert",
+    mode: str = "errorifexists",
+) -> None:
     """Create a table with virtual keys at a base path, and write the frame's rows.
 
     The table is empty until its settings are saved.
 
+    Args:
+        frame: The rows.
+        path: The base path.
+        table: The table.
+        operation: The operation of Hudi's writer, one of `OPERATIONS`.
+        mode: `overwrite` replaces a table that is there; with `errorifexists` there must be none.
+
     Raises:
         HudiError: The request is refused, and nothing is created, unless Hudi fails on the rows.
     """
+    _require_operation(operation, path)
     storage = Storage.open(path)
     if storage.stat(PROPERTIES_FILE) is not None:
-        raise HudiError(f"{path}: there is a table already; write to it")
+        if mode != "overwrite":
+            raise HudiError(f"{path}: there is a table already; write to it")
+        _require_other_source(frame, path)
     definition, options = table.definition, table.writer_options()
     if definition.append_only and table.is_merge_on_read:
         raise HudiError(f"{path}: {APPEND_ONLY} is for copy on write: log files are merged by keys")
@@ -150,11 +227,13 @@ def create(frame: DataFrame, path: str, table: VirtualTable) -> None:
     }
     for key, given_value, has in _differing(expected, table.options):
         raise HudiError(f"{path}: {key} is {given_value!r}, but the table is to have {has!r}")
+    if definition.append_only:
+        _require_appending(path, operation, table.options)
     _require_keys(frame, definition, path)
     _require_index(options, path)
-    _save(frame.limit(0), path, options, "bulk_insert", "errorifexists")
+    _save(frame.limit(0), path, options, "bulk_insert", mode)
     enable(HudiTable.at(storage), VirtualKeySettings.of(table.options), TableLock.of(storage))
-    _save(frame, path, {**service_options(path), **options}, "bulk_insert", "append")
+    _save(frame, path, {**service_options(path), **options}, operation, "append")
 
 
 def write(
@@ -171,8 +250,7 @@ def write(
     Raises:
         HudiError: The request is refused, and nothing is written.
     """
-    if operation not in OPERATIONS:
-        raise HudiError(f"{path}: {operation!r} is none of {', '.join(OPERATIONS)}")
+    _require_operation(operation, path)
     table = HudiTable.open(path)
     definition = virtual_keys(table.properties, table.base_path)
     if definition is None:
@@ -212,6 +290,31 @@ def service_options(path: str) -> dict[str, str]:
         **({hudi_names.WRITE_PRECOMBINE_FIELD: ordering} if ordering else {}),
         **{key: raw[key] for key in _PATHS if key in raw},
     }
+
+
+def _partitions(options: Mapping[str, str]) -> tuple[str, ...]:
+    """Return the partition columns: those of the option, or of Spark's `partitionBy`."""
+    named = options.get(hudi_names.WRITE_PARTITIONPATH_FIELD)
+    if named is not None:
+        return split_names(named)
+    return tuple(json.loads(options.get(_PARTITION_BY, "[]")))
+
+
+def _require_operation(operation: str, label: str) -> None:
+    if operation not in OPERATIONS:
+        raise HudiError(f"{label}: {operation!r} is none of {', '.join(OPERATIONS)}")
+
+
+def _require_other_source(frame: DataFrame, path: str) -> None:
+    """Raise HudiError if the frame reads files of the table that it is to replace."""
+    table = urlsplit(path)
+    for file in map(urlsplit, frame.inputFiles()):
+        is_other_store = bool(table.netloc and file.netloc and table.netloc != file.netloc)
+        if not is_other_store and unquote(file.path).startswith(table.path.rstrip("/") + "/"):
+            raise HudiError(
+                f"{path}: the rows are read from the table that they are to replace; write them to"
+                " another path first"
+            )
 
 
 def _require_same(table: HudiTable, definition: KeyDefinition, given: Mapping[str, str]) -> None:
@@ -305,7 +408,10 @@ def _require_index(options: Mapping[str, str], label: str) -> None:
 
 
 def _hudi_options(given: Mapping[str, str]) -> dict[str, str]:
-    return {key: value for key, value in given.items() if not key.startswith(PREFIX)}
+    own = (_PARTITION_BY, "path")
+    return {
+        key: value for key, value in given.items() if key not in own and not key.startswith(PREFIX)
+    }
 
 
 def _save(

@@ -25,7 +25,7 @@ import scala.Option;
  * One run of a statement: what the process of Python asks for, and what it returns. It calls the
  * public methods by Py4J (`pyhudi_expr.spark.statements`), in another thread.
  */
-public final class StatementRun {
+public class StatementRun {
   private enum Outcome {
     NONE,
     DONE,
@@ -59,6 +59,11 @@ public final class StatementRun {
   /** Returns the statement. */
   public String text() {
     return text;
+  }
+
+  /** Returns the write that is asked for; null: a statement is. */
+  public WriteRun write() {
+    return null;
   }
 
   /** Returns the conditions by which the application has read a table lately, as SQL. */

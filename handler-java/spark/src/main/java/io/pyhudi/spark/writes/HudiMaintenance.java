@@ -1,6 +1,6 @@
 package io.pyhudi.spark.writes;
 
-import java.util.Collections;
+import java.util.HashMap;
 import java.util.Map;
 import java.util.Optional;
 import org.apache.spark.sql.SparkSession;
@@ -27,6 +27,8 @@ import scala.Option;
  * declared and without files.
  */
 final class HudiMaintenance {
+  private static final String[] NO_OPTIONS = {};
+
   private HudiMaintenance() {}
 
   /** Returns the write that a command may make; none: it is another command, or of no table. */
@@ -35,12 +37,25 @@ final class HudiMaintenance {
   }
 
   private static TableWrite write(LogicalPlan plan, String path) {
-    Map<String, String> given = Collections.emptyMap();
     return new TableWrite(
         path,
-        given,
+        given(plan),
         options -> options.isEmpty() ? plan : new ClonedSessionCommand(plan, ScalaMaps.of(options)),
         TableWrite.Kind.MAINTENANCE);
+  }
+
+  /** Returns the options of its writer that a procedure is told. */
+  private static Map<String, String> given(LogicalPlan plan) {
+    Map<String, String> given = new HashMap<>();
+    if (plan instanceof CallProcedureHoodieCommand) {
+      CallProcedureHoodieCommand call = (CallProcedureHoodieCommand) plan;
+      Option<Object> options = argument((BaseProcedure) call.procedure(), call.args(), "options");
+      for (String option : options.isDefined() ? options.get().toString().split(",") : NO_OPTIONS) {
+        String[] parts = option.split("=", 2);
+        given.put(parts[0].trim(), parts[parts.length - 1].trim());
+      }
+    }
+    return given;
   }
 
   private static Optional<String> location(SparkSession session, LogicalPlan plan) {

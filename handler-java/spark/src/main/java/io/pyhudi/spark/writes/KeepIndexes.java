@@ -1,6 +1,7 @@
 package io.pyhudi.spark.writes;
 
 import io.pyhudi.spark.plans.Settings;
+import io.pyhudi.spark.statements.VirtualKeyWrite;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.util.Collections;
@@ -14,6 +15,7 @@ import org.apache.spark.sql.catalyst.plans.logical.Command;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Union;
 import org.apache.spark.sql.catalyst.rules.Rule;
+import org.apache.spark.sql.execution.datasources.SaveIntoDataSourceCommand;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import scala.collection.JavaConverters;
@@ -41,7 +43,9 @@ public final class KeepIndexes extends Rule<LogicalPlan> {
       return plan.mapChildren(this::apply);
     }
     Optional<TableWrite> write = write(plan);
-    write.ifPresent(this::checkVirtualKeys);
+    if (write.isPresent() && isOfVirtualKeys(write.get(), plan)) {
+      return new VirtualKeyWrite((SaveIntoDataSourceCommand) plan);
+    }
     return Settings.keepsIndexes(session)
         ? write
             .filter(found -> found.kind() != TableWrite.Kind.REPLACING)
@@ -50,9 +54,17 @@ public final class KeepIndexes extends Rule<LogicalPlan> {
         : plan;
   }
 
-  private void checkVirtualKeys(TableWrite write) {
+  /** Returns whether a write has options of virtual keys that can be kept; refuses all others. */
+  private boolean isOfVirtualKeys(TableWrite write, LogicalPlan plan) {
+    Map<String, String> given = VirtualKeyOptions.among(write.given());
+    if (plan instanceof SaveIntoDataSourceCommand && !given.isEmpty()) {
+      return true;
+    }
+    Map<String, String> said = VirtualKeyOptions.among(settings());
+    said.putAll(given);
     try {
-      VirtualKeyOptions.check(write, configuration());
+      VirtualKeyOptions.check(write, said, configuration());
+      return false;
     } catch (IOException error) {
       throw new UncheckedIOException(write.path() + ": its properties cannot be read", error);
     }
@@ -78,8 +90,7 @@ public final class KeepIndexes extends Rule<LogicalPlan> {
   /** Returns the options that the write lacks. A table that cannot be read is Hudi's to report. */
   private Map<String, String> missing(TableWrite write) {
     Map<String, String> given = new HashMap<>(write.given());
-    Map<String, String> settings =
-        JavaConverters.mapAsJavaMap(session.sessionState().conf().getAllConfs());
+    Map<String, String> settings = settings();
     settings.forEach(
         (key, value) -> {
           // What a session turns on, we do, too.
@@ -116,6 +127,10 @@ public final class KeepIndexes extends Rule<LogicalPlan> {
       LOG.warn("{}: its indexes are not refreshed: {}", write.path(), error.toString());
       return false;
     }
+  }
+
+  private Map<String, String> settings() {
+    return JavaConverters.mapAsJavaMap(session.sessionState().conf().getAllConfs());
   }
 
   private Configuration configuration() {

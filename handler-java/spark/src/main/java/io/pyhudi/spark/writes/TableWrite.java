@@ -5,8 +5,10 @@ import java.util.Optional;
 import java.util.function.Function;
 import org.apache.spark.sql.SaveMode;
 import org.apache.spark.sql.SparkSession;
+import org.apache.spark.sql.catalyst.catalog.CatalogTable;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.streaming.WriteToStream;
+import org.apache.spark.sql.execution.command.AlterTableSetPropertiesCommand;
 import org.apache.spark.sql.execution.datasources.SaveIntoDataSourceCommand;
 import scala.collection.JavaConverters;
 
@@ -67,6 +69,9 @@ final class TableWrite {
           ? HudiStreams.write(session, (WriteToStream) plan)
           : Optional.empty();
     }
+    if (plan instanceof AlterTableSetPropertiesCommand) {
+      return Optional.of(withProperties(session, (AlterTableSetPropertiesCommand) plan));
+    }
     if (!plan.getClass().getName().startsWith(HUDI_COMMANDS)) {
       return Optional.empty();
     }
@@ -92,6 +97,17 @@ final class TableWrite {
 
   LogicalPlan with(Map<String, String> options) {
     return completed.apply(options);
+  }
+
+  /** What the catalog says of a table are options of statements that write into it. */
+  private static TableWrite withProperties(
+      SparkSession session, AlterTableSetPropertiesCommand command) {
+    CatalogTable table =
+        session.sessionState().catalog().getTempViewOrPermanentTableMetadata(command.tableName());
+    return new TableWrite(
+        table.location().toString(),
+        JavaConverters.mapAsJavaMap(command.properties()),
+        options -> command);
   }
 
   private static Optional<TableWrite> saved(SaveIntoDataSourceCommand command) {
