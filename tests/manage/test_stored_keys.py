@@ -44,6 +44,12 @@ def replace_keys(table: HudiTable, keys: pa.Array, **options: object) -> str:
     return path
 
 
+def mix_keys(table: HudiTable) -> None:
+    """Gives one base file sixteen times its rows, of which half have a key, in each row group."""
+    for keys in (["a"], ["a", None, "", "b"]):
+        replace_keys(table, pa.array(keys))
+
+
 @pytest.mark.parametrize("options", [{}, {"write_statistics": False}], ids=str)
 @pytest.mark.parametrize(
     ("keys", "share"),

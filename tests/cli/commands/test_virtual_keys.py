@@ -11,6 +11,8 @@ from typing import Any
 import pytest
 
 from pyhudi_expr.cli.main import main
+from pyhudi_expr.tables.hudi_table import HudiTable
+from tests.manage.test_stored_keys import mix_keys
 
 
 @pytest.fixture
@@ -37,6 +39,22 @@ def test_a_report_before_and_after(table: str, capsys: pytest.CaptureFixture[str
     saved = json_of(capsys, "enable", table)["settings"]
     assert saved["hoodie.populate.meta.fields"] == "false"
     assert json_of(capsys, "report", table) == {**before, "enabled": True}
+
+
+def test_rows_of_both_kinds_in_one_file_are_counted(
+    table: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = json_of(capsys, "report", table)
+    json_of(capsys, "enable", table)
+    mix_keys(HudiTable.open(table))
+    found = json_of(capsys, "report", table)
+    lacking = found["rows"] - found["rows_with_keys"]
+    assert 0 < lacking < found["rows"] - before["rows"]
+    assert found["stored"] == "some"
+    assert found["files_with_keys"] == found["files"] == 3
+    assert main(["virtual-keys", "report", table]) == 0
+    counted = f"{found['rows_with_keys']} of {found['rows']} rows, in 3 of 3 base files"
+    assert f"stored keys: some: {counted}" in capsys.readouterr().out
 
 
 def test_writers_may_keep_storing_the_column(
