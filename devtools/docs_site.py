@@ -80,6 +80,8 @@ _REFERENCE = {
             "spark.clustering.layout_frames",
             "spark.clustering.clustering",
             "spark.virtual_keys.writing",
+            "spark.virtual_keys.key_column",
+            "tables.keys.definition",
             "tables.keys.generators",
         ),
     ),

@@ -21,6 +21,7 @@ from pyhudi_expr.errors import HudiError
 from pyhudi_expr.manage.indexing.writer_options import writer_options
 from pyhudi_expr.manage.virtual_key_settings import (
     KeyDefinitionChanged,
+    UnmergeableKeys,
     VirtualKeySettings,
     merge_definition,
     require_mergeable,
@@ -217,6 +218,7 @@ def create(
         if mode != "overwrite":
             raise HudiError(f"{path}: there is a table already; write to it")
         _require_other_source(frame, path)
+    _require_generator(table.options, path)
     definition, options = table.definition, table.writer_options()
     if definition.append_only and table.is_merge_on_read:
         raise HudiError(f"{path}: {APPEND_ONLY} is for copy on write: log files are merged by keys")
@@ -303,6 +305,19 @@ def _partitions(options: Mapping[str, str]) -> tuple[str, ...]:
 def _require_operation(operation: str, label: str) -> None:
     if operation not in OPERATIONS:
         raise HudiError(f"{label}: {operation!r} is none of {', '.join(OPERATIONS)}")
+
+
+def _require_generator(options: Mapping[str, str], label: str) -> None:
+    """Raise UnmergeableKeys if a class is named that Hudi has not without meta fields."""
+    for key in (CLASS, hudi_names.WRITE_KEY_GENERATOR_CLASS):
+        name = options.get(key, "")
+        if name and python_generator(name) is None and Generator.of(name) is None:
+            raise UnmergeableKeys(
+                f"{label}: Apache Hudi cannot keep a table with virtual keys of {name} ({key}):"
+                " without meta fields it has its simple, complex and non-partitioned generators"
+                f" alone. Let it store the keys, without {ENABLED}; or add the keys of this class"
+                f" to the rows as a column, and name that one by {COLUMNS}"
+            )
 
 
 def _require_other_source(frame: DataFrame, path: str) -> None:

@@ -135,7 +135,9 @@ class Generator(Enum):
     @staticmethod
     def of(name: str) -> Generator | None:
         """Return a generator by type or class name; None if Hudi has no such one for columns."""
-        simple = name.rpartition(".")[2]
+        package, point, simple = name.rpartition(".")
+        if package + point not in ("", _PACKAGE):
+            return None  # its keys are its own, whatever its simple name is
         if simple.upper() in Generator.__members__:
             return Generator[simple.upper()]
         return next((one for one in Generator if one.value == simple), None)

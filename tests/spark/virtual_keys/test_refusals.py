@@ -177,7 +177,16 @@ def test_keys_that_hudi_would_not_find_again_are_refused(
         ({"hoodie.recordkey.virtual.enabled": "false"}, HudiError, "'false', .* have 'true'"),
         ({"hoodie.datasource.write.recordkey.field": "v"}, HudiError, "is 'v', .* have 'id'"),
         ({"hoodie.populate.meta.fields": "true"}, HudiError, "is 'true', .* have 'false'"),
-        ({"hoodie.recordkey.virtual.class": "com.acme.K"}, HudiError, "'com.acme.K', .* have"),
+        (
+            {"hoodie.recordkey.virtual.class": "com.acme.SimpleKeyGenerator"},
+            UnmergeableKeys,
+            r"keys of com\.acme\.SimpleKeyGenerator .*virtual\.class.* has its simple, complex",
+        ),
+        (
+            {"hoodie.datasource.write.keygenerator.class": "com.acme.K"},
+            UnmergeableKeys,
+            r"keys of com\.acme\.K .* store the keys, .* as a column",
+        ),
         ({"hoodie.recordkey.virtual.class": "python:nobodys"}, UnsupportedTable, "not known here"),
         ({"hoodie.index.type": "GLOBAL_BLOOM"}, HudiError, "needs keys that are stored"),
     ],

@@ -61,6 +61,11 @@ def test_the_key_of_one_column(generator: str, key: str) -> None:
     assert keys([A[:1]], table__keygenerator__type=generator) == [key]
 
 
+def test_a_class_of_another_package_is_another_generator() -> None:
+    with pytest.raises(UnsupportedTable, match=r"'com\.acme\.ComplexKeyGenerator' cannot be made"):
+        keys([A[:1]], table__keygenerator__type="com.acme.ComplexKeyGenerator")
+
+
 def test_the_complex_generators_new_encoding_ends_with_version_9() -> None:
     new = {
         "table__keygenerator__type": "COMPLEX",
