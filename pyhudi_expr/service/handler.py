@@ -52,6 +52,7 @@ from pyhudi_expr.service.metrics import Metrics
 from pyhudi_expr.service.query_log import QueryLog
 from pyhudi_expr.service.settings import ServiceSettings
 from pyhudi_expr.service.table_roots import TableRoots
+from pyhudi_expr.tables.keys.key_storage import ignores_keys
 from pyhudi_expr.tables.listing import TableView
 from pyhudi_expr.tables.parsing.budget import spending_as_a_question
 from pyhudi_expr.tables.properties import StatedBuckets
@@ -164,6 +165,7 @@ class PruningHandler(PruningService.Iface):  # type: ignore[misc]
             matching=matching,
             counted=equal,
             columns=snapshot.column_summaries() if request.describeColumns else None,
+            ignores_keys=ignores_keys(snapshot.table),
         )
 
     def _await_opening(self, base_path: str, question: PruneRequest, millis: int | None) -> None:

@@ -25,6 +25,7 @@ from pyhudi_expr.tables.hudi_table import HudiTable
 from pyhudi_expr.tables.keys.definition import MissingKeyColumn
 from pyhudi_expr.tables.keys.generators import MissingKey
 from pyhudi_expr.tables.locks import TableLock
+from tests.manage.test_stored_keys import mix_keys
 from tests.service.test_handler import request
 
 Golden = Mapping[str, Path]
@@ -77,6 +78,17 @@ def test_stored_keys_are_ignored_with_one_warning(
     assert len([record for record in caplog.records if "ignored" in record.message]) == 1
 
 
+def test_rows_of_both_kinds_in_one_file_are_read_alike(golden: Golden, tmp_path: Path) -> None:
+    path = shutil.copytree(golden["cow_v8_complexkeygen_hivestyle"], tmp_path / "t")
+    opened = HudiTable.open(str(path))
+    enable(opened, VirtualKeySettings(), TableLock(opened.storage))
+    mix_keys(opened)
+    found = rows(path, "id", "_hoodie_record_key")
+    assert len(found) > 4
+    assert {row["_hoodie_record_key"] for row in found} == {None}
+    assert rows(path, "id", filter="_hoodie_record_key = 'a'") == []
+
+
 def with_key(source: Path, target: Path, column: str) -> Path:
     """A copy with virtual keys of another column, as if `hoodie.properties` had always said so."""
     path = shutil.copytree(source, target)
@@ -105,9 +117,10 @@ def test_a_table_without_a_key_column_is_refused(
         pruned(path)
     with pytest.raises(MissingKeyColumn, match=refused):
         ph.table(str(path)).to_pyarrow_dataset()
-    # Hive reads every file of a refused request, and logs a warning.
+    # Spark ends the query by it; Hive reads every file, and logs a warning.
     answer = PruningHandler(Pruner(), ServiceSettings()).prune(request(str(path)))
     assert answer.status == PruneStatus.BAD_REQUEST
+    assert answer.lacksKeys
     assert f"the key column '{column}' is not in the schema" in answer.message
 
 

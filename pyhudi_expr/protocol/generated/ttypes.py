@@ -2538,11 +2538,14 @@ class PruneResponse(object):
      - matching: Absent: not requested, or not certain.
      - counted: All rows of the kept slices, in the state that the service saw, whether they match or not. Absent:
     not requested, not known of each slice, or too many.
+     - lacksKeys: With BAD_REQUEST: keys are virtual, and `message` names the key column that the table does not have,
+    or that is null in a row. A caller that can ends its query by it.
+     - ignoresKeys: Keys are virtual, and files have stored ones, which readers ignore. Absent: not that is known.
 
     """
 
 
-    def __init__(self, protocolVersion=None, requestId=None, basePath=None, status=None, instant=None, verdicts=None, counts=None, message=None, columns=None, kept=None, selectedRows=None, matching=None, counted=None,):
+    def __init__(self, protocolVersion=None, requestId=None, basePath=None, status=None, instant=None, verdicts=None, counts=None, message=None, columns=None, kept=None, selectedRows=None, matching=None, counted=None, lacksKeys=None, ignoresKeys=None,):
         self.protocolVersion = protocolVersion
         self.requestId = requestId
         self.basePath = basePath
@@ -2556,6 +2559,8 @@ class PruneResponse(object):
         self.selectedRows = selectedRows
         self.matching = matching
         self.counted = counted
+        self.lacksKeys = lacksKeys
+        self.ignoresKeys = ignoresKeys
 
     def read(self, iprot):
         if iprot._fast_decode is not None and isinstance(iprot.trans, TTransport.CReadableTransport) and self.thrift_spec is not None:
@@ -2658,6 +2663,16 @@ class PruneResponse(object):
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
+            elif fid == 14:
+                if ftype == TType.BOOL:
+                    self.lacksKeys = iprot.readBool()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 15:
+                if ftype == TType.BOOL:
+                    self.ignoresKeys = iprot.readBool()
+                else:
+                    iprot.skip(ftype)
             else:
                 iprot.skip(ftype)
             iprot.readFieldEnd()
@@ -2731,6 +2746,14 @@ class PruneResponse(object):
             for iter254 in self.counted:
                 iter254.write(oprot)
             oprot.writeListEnd()
+            oprot.writeFieldEnd()
+        if self.lacksKeys is not None:
+            oprot.writeFieldBegin('lacksKeys', TType.BOOL, 14)
+            oprot.writeBool(self.lacksKeys)
+            oprot.writeFieldEnd()
+        if self.ignoresKeys is not None:
+            oprot.writeFieldBegin('ignoresKeys', TType.BOOL, 15)
+            oprot.writeBool(self.ignoresKeys)
             oprot.writeFieldEnd()
         oprot.writeFieldStop()
         oprot.writeStructEnd()
@@ -3493,6 +3516,8 @@ PruneResponse.thrift_spec = (
     (11, TType.LIST, 'selectedRows', (TType.STRUCT, [SelectedRows, None], False), None, ),  # 11
     (12, TType.STRUCT, 'matching', [MatchingRows, None], None, ),  # 12
     (13, TType.LIST, 'counted', (TType.STRUCT, [EqualRows, None], False), None, ),  # 13
+    (14, TType.BOOL, 'lacksKeys', None, None, ),  # 14
+    (15, TType.BOOL, 'ignoresKeys', None, None, ),  # 15
 )
 all_structs.append(MetadataRequest)
 MetadataRequest.thrift_spec = (

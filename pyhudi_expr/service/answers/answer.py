@@ -75,6 +75,7 @@ class Answer:
         matching: All rows that match, as far as that is certain.
         counted: All rows by values of columns, as far as these are known.
         columns: Summaries of the table's columns.
+        ignores_keys: Whether keys are virtual, and files have stored ones, which readers ignore.
     """
 
     result: PruneResult
@@ -85,6 +86,7 @@ class Answer:
     matching: MatchingRows | None = None
     counted: EqualRows | None = None
     columns: Sequence[ColumnSummary] | None = None
+    ignores_keys: bool = False
 
     @property
     def message(self) -> str | None:
@@ -133,6 +135,7 @@ class Refusal:
     message: str
 
 
+NO_KEYS = "no_keys"
 _REASONS = {
     TableNotFound: "no_table",
     UnsupportedTable: "unsupported_table",
@@ -153,7 +156,7 @@ def refusal(error: Exception) -> Refusal:
     if isinstance(error, NotPrunedError):
         return Refusal(PruneStatus.NOT_PRUNED, error.reason, message)
     if isinstance(error, (MissingKey, MissingKeyColumn)):
-        return Refusal(PruneStatus.BAD_REQUEST, "no_keys", message)
+        return Refusal(PruneStatus.BAD_REQUEST, NO_KEYS, message)
     if isinstance(error, HudiError):
         reason = _REASONS.get(type(error), "table_unreadable")
         return Refusal(PruneStatus.NOT_PRUNED, reason, message)

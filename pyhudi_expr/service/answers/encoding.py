@@ -34,7 +34,7 @@ from pyhudi_expr.protocol.generated.ttypes import (
     SelectedRows,
     VerdictKind,
 )
-from pyhudi_expr.service.answers.answer import Answer, MatchingRows, Refusal
+from pyhudi_expr.service.answers.answer import NO_KEYS, Answer, MatchingRows, Refusal
 from pyhudi_expr.service.metadata_rows import MetadataRows
 from pyhudi_expr.service.metadata_rows import to_thrift as metadata_columns
 from pyhudi_expr.tables.listing import FileListing
@@ -71,12 +71,14 @@ def encode_answer(request: ttypes.PruneRequest, answer: Answer, started: int) ->
         selectedRows=rows or None,
         matching=_encoded(answer.matching, _matching),
         counted=_encoded(answer.counted, _counted),
+        ignoresKeys=answer.ignores_keys or None,
     )
 
 
 def encode_refusal(request: ttypes.PruneRequest, refusal: Refusal) -> PruneResponse:
     """Return the response of a question without an answer."""
-    return PruneResponse(**_refused(request, refusal))
+    lacks_keys = refusal.reason == NO_KEYS or None
+    return PruneResponse(**_refused(request, refusal), lacksKeys=lacks_keys)
 
 
 def encode_metadata(

@@ -92,7 +92,7 @@ def null_key_message(label: str, column: str, files: Sequence[str]) -> str:
     return (
         f"{label}: the key column {column!r} is null in rows of {len(files)} files, and these rows"
         f" have no record key; the first of the files is {files[0]}. Write the rows again with"
-        " a key; Hive and Spark's own reader show them"
+        " a key; Hive, and Spark without the extension, show them"
     )
 
 

@@ -17,7 +17,7 @@ from pyhudi_expr.arrays import READ_ERRORS, AnyArray, string_list
 from pyhudi_expr.errors import CorruptFile, HudiError
 from pyhudi_expr.tables.hudi_names import RECORD_KEY
 from pyhudi_expr.tables.hudi_table import HudiTable
-from pyhudi_expr.tables.keys.definition import key_definition
+from pyhudi_expr.tables.keys.definition import is_virtual, key_definition
 from pyhudi_expr.tables.listing import FileListing, StoredFiles, TableView
 from pyhudi_expr.tables.storage import Storage
 
@@ -28,6 +28,7 @@ _OLDER_FILES = 8
 """How many files of the past are looked at where the newest have no keys to be measured."""
 
 _warned: set[str] = set()
+_ignoring: dict[str, bool] = {}
 
 
 @dataclass(frozen=True)
@@ -201,15 +202,13 @@ def count_keys(column: AnyArray | pa.ChunkedArray[Any]) -> int:
 def warn_of_stored_keys(table: HudiTable) -> bool:
     """Warn once for each table with virtual keys that stored keys exist, and are ignored.
 
-    The oldest base files are checked: those written since virtual keys were enabled have none.
-
     Returns:
         Whether a warning was logged.
     """
     if table.base_path in _warned:
         return False
     _warned.add(table.base_path)
-    if not table.properties.meta_fields and not _has_stored_keys(table):
+    if not ignores_keys(table):
         return False
     _LOG.warning(
         "%s has virtual keys, and files with a stored %s: the stored values are ignored "
@@ -218,6 +217,21 @@ def warn_of_stored_keys(table: HudiTable) -> bool:
         RECORD_KEY,
     )
     return True
+
+
+def ignores_keys(table: HudiTable) -> bool:
+    """Return whether keys are virtual, and files have stored ones.
+
+    The oldest base files are read, once for each table: those written since virtual keys were
+    enabled have none.
+    """
+    if not is_virtual(table.properties):
+        return False
+    if table.properties.meta_fields:
+        return True
+    if table.base_path not in _ignoring:
+        _ignoring[table.base_path] = _has_stored_keys(table)
+    return _ignoring[table.base_path]
 
 
 def _has_stored_keys(table: HudiTable) -> bool:

@@ -14,10 +14,13 @@ from pyspark.sql import SparkSession
 
 from devtools.ddl import create_with_handler
 from devtools.tables import META_COLUMNS
+from pyhudi_expr.manage.invariants import stored_keys
 from pyhudi_expr.manage.virtual_key_settings import VirtualKeySettings
-from pyhudi_expr.spark.virtual_keys.writing import VirtualTable, create, write
-from pyhudi_expr.tables import properties
+from pyhudi_expr.manage.virtual_keys import enable
+from pyhudi_expr.spark.virtual_keys.writing import VirtualTable, write
+from pyhudi_expr.tables import hudi_names, properties
 from pyhudi_expr.tables.hudi_table import HudiTable
+from pyhudi_expr.tables.locks import TableLock
 from tests.hive.query_results import FETCH, TEZ, Hive
 from tests.hive.virtual_key_tables import KEYED, NULLS, PEOPLE, Golden, KeyedTable
 from tests.spark.virtual_keys.virtual_tables import QUICK, frame, some
@@ -100,31 +103,36 @@ def test_a_table_without_its_key_columns_is_read_with_a_warning(
     before = len(hive.server.log())
     found = hive.query(query)
     assert found.rows == [(2, "Bob")]
-    assert found.scan.outcomes == ("REFUSED",)
+    assert found.scan.outcomes == ("LACKS_KEYS",)
     assert found.scan.files_kept == found.scan.files_considered
     warnings = [one for one in hive.server.log()[before:].splitlines() if " WARN " in one]
     assert any("the key column 'nope' is not in the schema" in one for one in warnings)
 
 
 @pytest.mark.spark
-def test_log_files_are_merged_by_virtual_keys(
-    hive: Hive, spark: SparkSession, tmp_path: Path
+@pytest.mark.parametrize("is_merge_on_read", [True, False])
+def test_rows_with_and_without_stored_keys_are_merged_by_virtual_ones(
+    hive: Hive, spark: SparkSession, tmp_path: Path, is_merge_on_read: bool
 ) -> None:
-    path = str(tmp_path / "merged_virtually")
-    table = VirtualTable("t", ("k",), "v", ("p",), is_merge_on_read=True, options=QUICK)
-    create(frame(spark, some(0, 6, 1)), path, table)
+    """In one file, or in a base file and its log files."""
+    name = f"merged_virtually_{is_merge_on_read}"
+    path = str(tmp_path / name)
+    spec = VirtualTable("t", ("k",), "v", ("p",), is_merge_on_read, options=QUICK)
+    options = {**spec.writer_options(), hudi_names.POPULATE_META_FIELDS: "true"}
+    frame(spark, some(0, 6, 1)).write.format("hudi").options(**options).save(path)
+    table = HudiTable.open(path)
+    enable(table, VirtualKeySettings(), TableLock(table.storage))
     write(frame(spark, {**some(1, 3, 2), **some(6, 8, 2)}), path, "upsert", QUICK)
     write(frame(spark, some(4, 5, 9)), path, "delete", QUICK)
     remaining = {**some(0, 4, 1), **some(5, 6, 1), **some(1, 3, 2), **some(6, 8, 2)}
-    assert HudiTable.open(path).listing().file_is_log.any()
+    slices = stored_keys(table, HudiTable.open(path).listing())
+    assert any(one.has_keys and one.lacks_keys for one in slices)
 
-    hive.run(create_with_handler("merged_virtually", Path(path)))
+    hive.run(create_with_handler(name, Path(path)))
     rows = sorted((None, key, value, partition) for key, (value, partition) in remaining.items())
     columns = "`_hoodie_record_key`, k, v, p"
     for engine in (FETCH, TEZ):
-        answer = hive.query(f"SELECT {columns} FROM merged_virtually WHERE v > 0", engine)
+        answer = hive.query(f"SELECT {columns} FROM {name} WHERE v > 0", engine)
         assert answer.rows == sorted(rows, key=repr)
-    changed = hive.query_both_ways(
-        f"SELECT {columns} FROM merged_virtually WHERE v = 2 AND p = 'p1'"
-    )
+    changed = hive.query_both_ways(f"SELECT {columns} FROM {name} WHERE v = 2 AND p = 'p1'")
     assert changed.rows == [row for row in rows if row[2:] == (2, "p1")]

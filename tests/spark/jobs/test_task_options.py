@@ -64,7 +64,11 @@ def test_secrets_are_in_no_plan_event_log_or_error(
     StoredFiles.of_directory(golden[_TABLE]).restore(Storage.open(uri, options))
     events, log = tmp_path / "events", tmp_path / "log"
     caplog.set_level(logging.DEBUG)
-    with recorded_events(spark, events), recorded_log(spark, log), using_storage_options(options):
+    with (
+        recorded_events(spark, events),
+        recorded_log(spark, log, "DEBUG"),
+        using_storage_options(options),
+    ):
         execute(spark, f"CREATE INDEX accounts ON '{uri}' USING secondary_index (account_id)")
         with using_storage_options({"secret_access_key": _WRONG}):
             reading = SparkRunner(spark).each(
@@ -109,8 +113,8 @@ def recorded_events(spark: SparkSession, directory: Path) -> Iterator[None]:
 
 
 @contextmanager
-def recorded_log(spark: SparkSession, file: Path) -> Iterator[None]:
-    """Writes all that the JVM logs to a file."""
+def recorded_log(spark: SparkSession, file: Path, level: str) -> Iterator[None]:
+    """Writes what the JVM logs from a level on to a file."""
     log4j = jvm(spark).org.apache.logging.log4j
     appender = (
         log4j.core.appender.FileAppender.newBuilder()
@@ -122,7 +126,7 @@ def recorded_log(spark: SparkSession, file: Path) -> Iterator[None]:
     root = log4j.LogManager.getRootLogger()
     appender.start()
     root.addAppender(appender)
-    spark.sparkContext.setLogLevel("DEBUG")
+    spark.sparkContext.setLogLevel(level)
     try:
         yield
     finally:

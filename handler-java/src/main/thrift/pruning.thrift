@@ -424,7 +424,12 @@ struct PruneResponse {
   12: optional MatchingRows matching,
   /** All rows of the kept slices, in the state that the service saw, whether they match or not. Absent:
       not requested, not known of each slice, or too many. */
-  13: optional list<EqualRows> counted
+  13: optional list<EqualRows> counted,
+  /** With BAD_REQUEST: keys are virtual, and `message` names the key column that the table does not have,
+      or that is null in a row. A caller that can ends its query by it. */
+  14: optional bool lacksKeys,
+  /** Keys are virtual, and files have stored ones, which readers ignore. Absent: not that is known. */
+  15: optional bool ignoresKeys
 }
 
 /** A question for rows that describe a table. */

@@ -1,5 +1,6 @@
 package io.pyhudi.spark;
 
+import io.pyhudi.spark.read.HideKeys;
 import io.pyhudi.spark.read.HudiSkippingOff;
 import io.pyhudi.spark.read.PruneRelations;
 import io.pyhudi.spark.read.RuntimeConditions;
@@ -21,6 +22,7 @@ final class Reads {
       LOG.warn("Hudi's bundle for Spark is not on the class path: no files are pruned");
       return;
     }
+    extensions.injectResolutionRule(session -> new HideKeys(session));
     extensions.injectPostHocResolutionRule(session -> new HudiSkippingOff(session));
     // After filters were pushed down, before joins are ordered and chosen by the sizes of their
     // sides.

@@ -23,6 +23,8 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
   private static final org.apache.thrift.protocol.TField SELECTED_ROWS_FIELD_DESC = new org.apache.thrift.protocol.TField("selectedRows", org.apache.thrift.protocol.TType.LIST, (short)11);
   private static final org.apache.thrift.protocol.TField MATCHING_FIELD_DESC = new org.apache.thrift.protocol.TField("matching", org.apache.thrift.protocol.TType.STRUCT, (short)12);
   private static final org.apache.thrift.protocol.TField COUNTED_FIELD_DESC = new org.apache.thrift.protocol.TField("counted", org.apache.thrift.protocol.TType.LIST, (short)13);
+  private static final org.apache.thrift.protocol.TField LACKS_KEYS_FIELD_DESC = new org.apache.thrift.protocol.TField("lacksKeys", org.apache.thrift.protocol.TType.BOOL, (short)14);
+  private static final org.apache.thrift.protocol.TField IGNORES_KEYS_FIELD_DESC = new org.apache.thrift.protocol.TField("ignoresKeys", org.apache.thrift.protocol.TType.BOOL, (short)15);
 
   private static final org.apache.thrift.scheme.SchemeFactory STANDARD_SCHEME_FACTORY = new PruneResponseStandardSchemeFactory();
   private static final org.apache.thrift.scheme.SchemeFactory TUPLE_SCHEME_FACTORY = new PruneResponseTupleSchemeFactory();
@@ -69,6 +71,15 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
    * not requested, not known of each slice, or too many.
    */
   public @org.apache.thrift.annotation.Nullable java.util.List<EqualRows> counted; // optional
+  /**
+   * With BAD_REQUEST: keys are virtual, and `message` names the key column that the table does not have,
+   * or that is null in a row. A caller that can ends its query by it.
+   */
+  public boolean lacksKeys; // optional
+  /**
+   * Keys are virtual, and files have stored ones, which readers ignore. Absent: not that is known.
+   */
+  public boolean ignoresKeys; // optional
 
   /** The set of fields this struct contains, along with convenience methods for finding and manipulating them. */
   public enum _Fields implements org.apache.thrift.TFieldIdEnum {
@@ -113,7 +124,16 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
      * All rows of the kept slices, in the state that the service saw, whether they match or not. Absent:
      * not requested, not known of each slice, or too many.
      */
-    COUNTED((short)13, "counted");
+    COUNTED((short)13, "counted"),
+    /**
+     * With BAD_REQUEST: keys are virtual, and `message` names the key column that the table does not have,
+     * or that is null in a row. A caller that can ends its query by it.
+     */
+    LACKS_KEYS((short)14, "lacksKeys"),
+    /**
+     * Keys are virtual, and files have stored ones, which readers ignore. Absent: not that is known.
+     */
+    IGNORES_KEYS((short)15, "ignoresKeys");
 
     private static final java.util.Map<java.lang.String, _Fields> byName = new java.util.HashMap<java.lang.String, _Fields>();
 
@@ -155,6 +175,10 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
           return MATCHING;
         case 13: // COUNTED
           return COUNTED;
+        case 14: // LACKS_KEYS
+          return LACKS_KEYS;
+        case 15: // IGNORES_KEYS
+          return IGNORES_KEYS;
         default:
           return null;
       }
@@ -199,8 +223,10 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
 
   // isset id assignments
   private static final int __PROTOCOLVERSION_ISSET_ID = 0;
+  private static final int __LACKSKEYS_ISSET_ID = 1;
+  private static final int __IGNORESKEYS_ISSET_ID = 2;
   private byte __isset_bitfield = 0;
-  private static final _Fields optionals[] = {_Fields.INSTANT,_Fields.VERDICTS,_Fields.COUNTS,_Fields.MESSAGE,_Fields.COLUMNS,_Fields.KEPT,_Fields.SELECTED_ROWS,_Fields.MATCHING,_Fields.COUNTED};
+  private static final _Fields optionals[] = {_Fields.INSTANT,_Fields.VERDICTS,_Fields.COUNTS,_Fields.MESSAGE,_Fields.COLUMNS,_Fields.KEPT,_Fields.SELECTED_ROWS,_Fields.MATCHING,_Fields.COUNTED,_Fields.LACKS_KEYS,_Fields.IGNORES_KEYS};
   public static final java.util.Map<_Fields, org.apache.thrift.meta_data.FieldMetaData> metaDataMap;
   static {
     java.util.Map<_Fields, org.apache.thrift.meta_data.FieldMetaData> tmpMap = new java.util.EnumMap<_Fields, org.apache.thrift.meta_data.FieldMetaData>(_Fields.class);
@@ -234,6 +260,10 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
     tmpMap.put(_Fields.COUNTED, new org.apache.thrift.meta_data.FieldMetaData("counted", org.apache.thrift.TFieldRequirementType.OPTIONAL, 
         new org.apache.thrift.meta_data.ListMetaData(org.apache.thrift.protocol.TType.LIST, 
             new org.apache.thrift.meta_data.StructMetaData(org.apache.thrift.protocol.TType.STRUCT, EqualRows.class))));
+    tmpMap.put(_Fields.LACKS_KEYS, new org.apache.thrift.meta_data.FieldMetaData("lacksKeys", org.apache.thrift.TFieldRequirementType.OPTIONAL, 
+        new org.apache.thrift.meta_data.FieldValueMetaData(org.apache.thrift.protocol.TType.BOOL)));
+    tmpMap.put(_Fields.IGNORES_KEYS, new org.apache.thrift.meta_data.FieldMetaData("ignoresKeys", org.apache.thrift.TFieldRequirementType.OPTIONAL, 
+        new org.apache.thrift.meta_data.FieldValueMetaData(org.apache.thrift.protocol.TType.BOOL)));
     metaDataMap = java.util.Collections.unmodifiableMap(tmpMap);
     org.apache.thrift.meta_data.FieldMetaData.addStructMetaDataMap(PruneResponse.class, metaDataMap);
   }
@@ -313,6 +343,8 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
       }
       this.counted = __this__counted;
     }
+    this.lacksKeys = other.lacksKeys;
+    this.ignoresKeys = other.ignoresKeys;
   }
 
   @Override
@@ -336,6 +368,10 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
     this.selectedRows = null;
     this.matching = null;
     this.counted = null;
+    setLacksKeysIsSet(false);
+    this.lacksKeys = false;
+    setIgnoresKeysIsSet(false);
+    this.ignoresKeys = false;
   }
 
   public int getProtocolVersion() {
@@ -783,6 +819,66 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
     }
   }
 
+  /**
+   * With BAD_REQUEST: keys are virtual, and `message` names the key column that the table does not have,
+   * or that is null in a row. A caller that can ends its query by it.
+   */
+  public boolean isLacksKeys() {
+    return this.lacksKeys;
+  }
+
+  /**
+   * With BAD_REQUEST: keys are virtual, and `message` names the key column that the table does not have,
+   * or that is null in a row. A caller that can ends its query by it.
+   */
+  public PruneResponse setLacksKeys(boolean lacksKeys) {
+    this.lacksKeys = lacksKeys;
+    setLacksKeysIsSet(true);
+    return this;
+  }
+
+  public void unsetLacksKeys() {
+    __isset_bitfield = org.apache.thrift.EncodingUtils.clearBit(__isset_bitfield, __LACKSKEYS_ISSET_ID);
+  }
+
+  /** Returns true if field lacksKeys is set (has been assigned a value) and false otherwise */
+  public boolean isSetLacksKeys() {
+    return org.apache.thrift.EncodingUtils.testBit(__isset_bitfield, __LACKSKEYS_ISSET_ID);
+  }
+
+  public void setLacksKeysIsSet(boolean value) {
+    __isset_bitfield = org.apache.thrift.EncodingUtils.setBit(__isset_bitfield, __LACKSKEYS_ISSET_ID, value);
+  }
+
+  /**
+   * Keys are virtual, and files have stored ones, which readers ignore. Absent: not that is known.
+   */
+  public boolean isIgnoresKeys() {
+    return this.ignoresKeys;
+  }
+
+  /**
+   * Keys are virtual, and files have stored ones, which readers ignore. Absent: not that is known.
+   */
+  public PruneResponse setIgnoresKeys(boolean ignoresKeys) {
+    this.ignoresKeys = ignoresKeys;
+    setIgnoresKeysIsSet(true);
+    return this;
+  }
+
+  public void unsetIgnoresKeys() {
+    __isset_bitfield = org.apache.thrift.EncodingUtils.clearBit(__isset_bitfield, __IGNORESKEYS_ISSET_ID);
+  }
+
+  /** Returns true if field ignoresKeys is set (has been assigned a value) and false otherwise */
+  public boolean isSetIgnoresKeys() {
+    return org.apache.thrift.EncodingUtils.testBit(__isset_bitfield, __IGNORESKEYS_ISSET_ID);
+  }
+
+  public void setIgnoresKeysIsSet(boolean value) {
+    __isset_bitfield = org.apache.thrift.EncodingUtils.setBit(__isset_bitfield, __IGNORESKEYS_ISSET_ID, value);
+  }
+
   @Override
   public void setFieldValue(_Fields field, @org.apache.thrift.annotation.Nullable java.lang.Object value) {
     switch (field) {
@@ -890,6 +986,22 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
       }
       break;
 
+    case LACKS_KEYS:
+      if (value == null) {
+        unsetLacksKeys();
+      } else {
+        setLacksKeys((java.lang.Boolean)value);
+      }
+      break;
+
+    case IGNORES_KEYS:
+      if (value == null) {
+        unsetIgnoresKeys();
+      } else {
+        setIgnoresKeys((java.lang.Boolean)value);
+      }
+      break;
+
     }
   }
 
@@ -936,6 +1048,12 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
     case COUNTED:
       return getCounted();
 
+    case LACKS_KEYS:
+      return isLacksKeys();
+
+    case IGNORES_KEYS:
+      return isIgnoresKeys();
+
     }
     throw new java.lang.IllegalStateException();
   }
@@ -974,6 +1092,10 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
       return isSetMatching();
     case COUNTED:
       return isSetCounted();
+    case LACKS_KEYS:
+      return isSetLacksKeys();
+    case IGNORES_KEYS:
+      return isSetIgnoresKeys();
     }
     throw new java.lang.IllegalStateException();
   }
@@ -1108,6 +1230,24 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
         return false;
     }
 
+    boolean this_present_lacksKeys = true && this.isSetLacksKeys();
+    boolean that_present_lacksKeys = true && that.isSetLacksKeys();
+    if (this_present_lacksKeys || that_present_lacksKeys) {
+      if (!(this_present_lacksKeys && that_present_lacksKeys))
+        return false;
+      if (this.lacksKeys != that.lacksKeys)
+        return false;
+    }
+
+    boolean this_present_ignoresKeys = true && this.isSetIgnoresKeys();
+    boolean that_present_ignoresKeys = true && that.isSetIgnoresKeys();
+    if (this_present_ignoresKeys || that_present_ignoresKeys) {
+      if (!(this_present_ignoresKeys && that_present_ignoresKeys))
+        return false;
+      if (this.ignoresKeys != that.ignoresKeys)
+        return false;
+    }
+
     return true;
   }
 
@@ -1164,6 +1304,14 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
     hashCode = hashCode * 8191 + ((isSetCounted()) ? 131071 : 524287);
     if (isSetCounted())
       hashCode = hashCode * 8191 + counted.hashCode();
+
+    hashCode = hashCode * 8191 + ((isSetLacksKeys()) ? 131071 : 524287);
+    if (isSetLacksKeys())
+      hashCode = hashCode * 8191 + ((lacksKeys) ? 131071 : 524287);
+
+    hashCode = hashCode * 8191 + ((isSetIgnoresKeys()) ? 131071 : 524287);
+    if (isSetIgnoresKeys())
+      hashCode = hashCode * 8191 + ((ignoresKeys) ? 131071 : 524287);
 
     return hashCode;
   }
@@ -1302,6 +1450,26 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
     }
     if (isSetCounted()) {
       lastComparison = org.apache.thrift.TBaseHelper.compareTo(this.counted, other.counted);
+      if (lastComparison != 0) {
+        return lastComparison;
+      }
+    }
+    lastComparison = java.lang.Boolean.compare(isSetLacksKeys(), other.isSetLacksKeys());
+    if (lastComparison != 0) {
+      return lastComparison;
+    }
+    if (isSetLacksKeys()) {
+      lastComparison = org.apache.thrift.TBaseHelper.compareTo(this.lacksKeys, other.lacksKeys);
+      if (lastComparison != 0) {
+        return lastComparison;
+      }
+    }
+    lastComparison = java.lang.Boolean.compare(isSetIgnoresKeys(), other.isSetIgnoresKeys());
+    if (lastComparison != 0) {
+      return lastComparison;
+    }
+    if (isSetIgnoresKeys()) {
+      lastComparison = org.apache.thrift.TBaseHelper.compareTo(this.ignoresKeys, other.ignoresKeys);
       if (lastComparison != 0) {
         return lastComparison;
       }
@@ -1445,6 +1613,18 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
       } else {
         sb.append(this.counted);
       }
+      first = false;
+    }
+    if (isSetLacksKeys()) {
+      if (!first) sb.append(", ");
+      sb.append("lacksKeys:");
+      sb.append(this.lacksKeys);
+      first = false;
+    }
+    if (isSetIgnoresKeys()) {
+      if (!first) sb.append(", ");
+      sb.append("ignoresKeys:");
+      sb.append(this.ignoresKeys);
       first = false;
     }
     sb.append(")");
@@ -1664,6 +1844,22 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
               org.apache.thrift.protocol.TProtocolUtil.skip(iprot, schemeField.type);
             }
             break;
+          case 14: // LACKS_KEYS
+            if (schemeField.type == org.apache.thrift.protocol.TType.BOOL) {
+              struct.lacksKeys = iprot.readBool();
+              struct.setLacksKeysIsSet(true);
+            } else { 
+              org.apache.thrift.protocol.TProtocolUtil.skip(iprot, schemeField.type);
+            }
+            break;
+          case 15: // IGNORES_KEYS
+            if (schemeField.type == org.apache.thrift.protocol.TType.BOOL) {
+              struct.ignoresKeys = iprot.readBool();
+              struct.setIgnoresKeysIsSet(true);
+            } else { 
+              org.apache.thrift.protocol.TProtocolUtil.skip(iprot, schemeField.type);
+            }
+            break;
           default:
             org.apache.thrift.protocol.TProtocolUtil.skip(iprot, schemeField.type);
         }
@@ -1792,6 +1988,16 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
           oprot.writeFieldEnd();
         }
       }
+      if (struct.isSetLacksKeys()) {
+        oprot.writeFieldBegin(LACKS_KEYS_FIELD_DESC);
+        oprot.writeBool(struct.lacksKeys);
+        oprot.writeFieldEnd();
+      }
+      if (struct.isSetIgnoresKeys()) {
+        oprot.writeFieldBegin(IGNORES_KEYS_FIELD_DESC);
+        oprot.writeBool(struct.ignoresKeys);
+        oprot.writeFieldEnd();
+      }
       oprot.writeFieldStop();
       oprot.writeStructEnd();
     }
@@ -1842,7 +2048,13 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
       if (struct.isSetCounted()) {
         optionals.set(8);
       }
-      oprot.writeBitSet(optionals, 9);
+      if (struct.isSetLacksKeys()) {
+        optionals.set(9);
+      }
+      if (struct.isSetIgnoresKeys()) {
+        optionals.set(10);
+      }
+      oprot.writeBitSet(optionals, 11);
       if (struct.isSetInstant()) {
         oprot.writeString(struct.instant);
       }
@@ -1894,6 +2106,12 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
           }
         }
       }
+      if (struct.isSetLacksKeys()) {
+        oprot.writeBool(struct.lacksKeys);
+      }
+      if (struct.isSetIgnoresKeys()) {
+        oprot.writeBool(struct.ignoresKeys);
+      }
     }
 
     @Override
@@ -1907,7 +2125,7 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
       struct.setBasePathIsSet(true);
       struct.status = io.pyhudi.hive.protocol.PruneStatus.findByValue(iprot.readI32());
       struct.setStatusIsSet(true);
-      java.util.BitSet incoming = iprot.readBitSet(9);
+      java.util.BitSet incoming = iprot.readBitSet(11);
       if (incoming.get(0)) {
         struct.instant = iprot.readString();
         struct.setInstantIsSet(true);
@@ -1986,6 +2204,14 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
           }
         }
         struct.setCountedIsSet(true);
+      }
+      if (incoming.get(9)) {
+        struct.lacksKeys = iprot.readBool();
+        struct.setLacksKeysIsSet(true);
+      }
+      if (incoming.get(10)) {
+        struct.ignoresKeys = iprot.readBool();
+        struct.setIgnoresKeysIsSet(true);
       }
     }
   }

@@ -50,7 +50,19 @@ abstract class Call<T> {
     Envelope found = envelope(response);
     checkVersion(found.status, found.version, address);
     checkIds(id, basePath, found.id, found.basePath, address);
-    checkStatus(found.status, found.message, address);
+    if (found.status != PruneStatus.OK) {
+      throw new PruningException(
+          outcome(response, found.status),
+          address + " answered " + found.status + ": " + found.message);
+    }
+  }
+
+  /** Returns what came of a response without an answer. */
+  Outcome outcome(T response, PruneStatus status) {
+    if (status == PruneStatus.NOT_PRUNED) {
+      return Outcome.NOTHING_PROVED;
+    }
+    return status == PruneStatus.BAD_REQUEST ? Outcome.REFUSED : Outcome.SERVICE_FAILED;
   }
 
   private static void checkVersion(PruneStatus status, int version, ServiceAddress address)
@@ -82,20 +94,5 @@ abstract class Call<T> {
               + " for "
               + basePath);
     }
-  }
-
-  private static void checkStatus(PruneStatus status, String message, ServiceAddress address)
-      throws PruningException {
-    if (status != PruneStatus.OK) {
-      throw new PruningException(
-          outcomeOf(status), address + " answered " + status + ": " + message);
-    }
-  }
-
-  private static Outcome outcomeOf(PruneStatus status) {
-    if (status == PruneStatus.NOT_PRUNED) {
-      return Outcome.NOTHING_PROVED;
-    }
-    return status == PruneStatus.BAD_REQUEST ? Outcome.REFUSED : Outcome.SERVICE_FAILED;
   }
 }

@@ -21,6 +21,8 @@ public enum Outcome {
   OTHER_VERSION,
   /** The request broke a limit of the service. */
   REFUSED,
+  /** Keys are virtual, and their column is missing, or null in a row. */
+  LACKS_KEYS,
   SERVICE_FAILED,
   /** The handler failed; the log has the details. */
   FAILED

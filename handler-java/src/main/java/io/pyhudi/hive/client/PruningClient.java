@@ -139,6 +139,11 @@ public final class PruningClient {
           }
 
           @Override
+          Outcome outcome(PruneResponse response, PruneStatus status) {
+            return response.isLacksKeys() ? Outcome.LACKS_KEYS : super.outcome(response, status);
+          }
+
+          @Override
           Envelope envelope(PruneResponse response) {
             return new Envelope(
                 response.getStatus(),

@@ -22,6 +22,8 @@ public final class PruningException extends Exception {
 
   /** Returns whether the service itself failed, so that another one may succeed. */
   boolean blamesService() {
-    return outcome != Outcome.NOTHING_PROVED && outcome != Outcome.REFUSED;
+    return outcome != Outcome.NOTHING_PROVED
+        && outcome != Outcome.REFUSED
+        && outcome != Outcome.LACKS_KEYS;
   }
 }

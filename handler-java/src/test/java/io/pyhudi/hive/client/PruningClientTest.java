@@ -253,6 +253,11 @@ class PruningClientTest {
         Outcome.REFUSED,
         outcomeOf((PruneResponse response) -> response.setStatus(PruneStatus.BAD_REQUEST)));
     assertEquals(
+        Outcome.LACKS_KEYS,
+        outcomeOf(
+            (PruneResponse response) ->
+                response.setStatus(PruneStatus.BAD_REQUEST).setLacksKeys(true)));
+    assertEquals(
         Outcome.SERVICE_FAILED,
         outcomeOf((PruneResponse response) -> response.setStatus(PruneStatus.FAILED)));
   }

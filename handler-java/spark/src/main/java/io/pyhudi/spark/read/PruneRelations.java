@@ -1,6 +1,7 @@
 package io.pyhudi.spark.read;
 
 import io.pyhudi.spark.service.Answer;
+import io.pyhudi.spark.service.LacksKeysException;
 import io.pyhudi.spark.service.PruningConf;
 import java.util.ArrayList;
 import java.util.List;
@@ -35,6 +36,8 @@ public final class PruneRelations extends Rule<LogicalPlan> {
   public LogicalPlan apply(LogicalPlan plan) {
     try {
       return new Pruning(session, learns(plan)).visit(plan, new ArrayList<>());
+    } catch (LacksKeysException e) {
+      throw e;
     } catch (RuntimeException | LinkageError e) {
       LOG.warn("the plan's Hudi tables cannot be pruned, Hudi lists them", e);
       return plan;

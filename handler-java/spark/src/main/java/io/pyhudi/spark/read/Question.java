@@ -8,9 +8,11 @@ import io.pyhudi.spark.service.AskedConditions;
 import io.pyhudi.spark.service.PruningConf;
 import io.pyhudi.spark.service.Questions;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.Literal;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -39,6 +41,11 @@ final class Question {
   static Question of(SparkSession session, HudiRead read, List<Expression> above) {
     List<Expression> conjuncts = Conditions.about(read, above);
     SparkCondition condition = ConditionEncoder.encode(conjuncts, read.showsPathValues());
+    if (condition == null && read.hasVirtualKeys()) {
+      // The service says what readers have to be told of the keys.
+      List<Expression> every = Collections.singletonList(Literal.TrueLiteral());
+      condition = ConditionEncoder.encode(every, read.showsPathValues());
+    }
     return new Question(session, read, conjuncts, condition);
   }
 
@@ -84,6 +91,9 @@ final class Question {
 
   /** For the advisor alone, so that a condition without a text is no reason to fail. */
   private void remember() {
+    if (conjuncts.isEmpty()) {
+      return;
+    }
     try {
       AskedConditions.add(read.basePath(), Conditions.text(conjuncts));
     } catch (RuntimeException e) {

@@ -9,6 +9,7 @@ import io.pyhudi.hive.client.ServiceOrder;
 import io.pyhudi.hive.protocol.Node;
 import io.pyhudi.hive.protocol.NodeKind;
 import io.pyhudi.hive.protocol.PruneRequest;
+import io.pyhudi.hive.protocol.PruneResponse;
 import io.pyhudi.hive.protocol.Semantics;
 import io.pyhudi.hive.protocol.SparkCondition;
 import io.pyhudi.hive.protocol.TableView;
@@ -24,8 +25,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Asks the session's pruning service about one relation after the other. Never fails: without an
- * answer every file is kept.
+ * Asks the session's pruning service about one relation after the other. Without an answer every
+ * file is kept.
  */
 public final class Questions {
   private static final Logger LOG = LoggerFactory.getLogger(Questions.class);
@@ -38,6 +39,9 @@ public final class Questions {
    */
   private static final Set<List<Object>> WARNED = ConcurrentHashMap.newKeySet();
 
+  /** The tables whose stored keys were reported as ignored. */
+  private static final Set<String> IGNORED = ConcurrentHashMap.newKeySet();
+
   private final SparkSession session;
   private final PruningConf conf;
 
@@ -46,11 +50,18 @@ public final class Questions {
     this.conf = conf;
   }
 
-  /** Returns what is proved about the files of a table. */
+  /**
+   * Returns what is proved about the files of a table.
+   *
+   * @throws LacksKeysException its keys are virtual, and rows have none
+   */
   public Answer ask(PruneRequest request) {
     try {
       return send(request);
     } catch (PruningException e) {
+      if (e.outcome() == Outcome.LACKS_KEYS) {
+        throw new LacksKeysException(e.getMessage());
+      }
       return failed(request.getBasePath(), e.outcome(), e.getMessage());
     } catch (RuntimeException | LinkageError e) {
       return failed(request.getBasePath(), Outcome.FAILED, e.toString());
@@ -89,7 +100,14 @@ public final class Questions {
       addresses = own.addresses();
     }
     List<ServiceAddress> ordered = ServiceOrder.TABLE.of(addresses, request.getBasePath());
-    return Answer.of(PruningClient.shared().prune(request, ordered, credentials, limits));
+    PruneResponse response = PruningClient.shared().prune(request, ordered, credentials, limits);
+    if (response.isIgnoresKeys() && IGNORED.add(request.getBasePath())) {
+      LOG.warn(
+          "{} has virtual keys, and files with a stored _hoodie_record_key: it is NULL, and the"
+              + " stored values are ignored (pyhudi virtual-keys rewrite leaves them out)",
+          request.getBasePath());
+    }
+    return Answer.of(response);
   }
 
   private Answer failed(String basePath, Outcome outcome, String message) {
