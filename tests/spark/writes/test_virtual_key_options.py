@@ -188,6 +188,18 @@ def test_statements_cannot_ask_for_them(
     assert state(table.uri) == before
 
 
+@pytest.mark.smoke
+def test_properties_of_views_and_of_other_tables_are_their_own(session: SparkSession) -> None:
+    session.sql("CREATE TABLE plain (id int) USING parquet")
+    session.sql("CREATE VIEW ids AS SELECT id FROM plain")
+    for kind, name in (("TABLE", "plain"), ("VIEW", "ids")):
+        session.sql(f"ALTER {kind} {name} SET TBLPROPERTIES ('{_ENABLED}' = 'true')")
+        shown = session.sql(f"SHOW TBLPROPERTIES {name}").collect()
+        assert (_ENABLED, "true") in [tuple(row) for row in shown]
+    session.sql("DROP VIEW ids")
+    session.sql("DROP TABLE plain")
+
+
 def test_a_stream_cannot_ask_for_them(session: SparkSession, tmp_path: Path) -> None:
     source, path = tmp_path / "source", tmp_path / "t"
     frame = session.sql(ROWS)

@@ -70,7 +70,7 @@ final class TableWrite {
           : Optional.empty();
     }
     if (plan instanceof AlterTableSetPropertiesCommand) {
-      return Optional.of(withProperties(session, (AlterTableSetPropertiesCommand) plan));
+      return withProperties(session, (AlterTableSetPropertiesCommand) plan);
     }
     if (!plan.getClass().getName().startsWith(HUDI_COMMANDS)) {
       return Optional.empty();
@@ -99,15 +99,19 @@ final class TableWrite {
     return completed.apply(options);
   }
 
-  /** What the catalog says of a table are options of statements that write into it. */
-  private static TableWrite withProperties(
+  /** What the catalog says of a Hudi table are options of statements that write into it. */
+  private static Optional<TableWrite> withProperties(
       SparkSession session, AlterTableSetPropertiesCommand command) {
     CatalogTable table =
         session.sessionState().catalog().getTempViewOrPermanentTableMetadata(command.tableName());
-    return new TableWrite(
-        table.location().toString(),
-        JavaConverters.mapAsJavaMap(command.properties()),
-        options -> command);
+    boolean isHudi = table.provider().exists(name -> name.equalsIgnoreCase("hudi"));
+    return isHudi
+        ? Optional.of(
+            new TableWrite(
+                table.location().toString(),
+                JavaConverters.mapAsJavaMap(command.properties()),
+                options -> command))
+        : Optional.empty();
   }
 
   private static Optional<TableWrite> saved(SaveIntoDataSourceCommand command) {
