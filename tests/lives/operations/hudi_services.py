@@ -113,14 +113,20 @@ def _can_roll_back(life: Life) -> bool:
         last is not None
         and not pending
         and last.requested != life.savepoint
-        and last.requested > _last_metadata_compaction(life)
+        and not _is_compacted(life, last.requested)
     )
 
 
-def _last_metadata_compaction(life: Life) -> str:
-    """The instant to before which Hudi rolls nothing back: it would stop halfway; "" if none."""
+def _is_compacted(life: Life, instant: str) -> bool:
+    """Whether the metadata table is compacted since, or before the rollback: it stops halfway."""
     folder = life.path / ".hoodie" / "metadata" / ".hoodie"
-    return max((one.name.partition("_")[0] for one in folder.rglob("*.commit")), default="")
+    newest = max((one.name.partition("_")[0] for one in folder.rglob("*.commit")), default="")
+    since = [one for one in folder.rglob("*_*.deltacommit") if one.name.partition("_")[0] > newest]
+    return instant <= newest or len(since) >= _UNCOMPACTED
+
+
+_UNCOMPACTED = 8
+"""After ten of its writes Hudi compacts the metadata table, before what it does next."""
 
 
 def _can_restore(life: Life) -> bool:

@@ -23,6 +23,8 @@ pytestmark = pytest.mark.spark
 
 PREDICATES = ("city = 'c3'", "id = 7", "id = 1000", "a < 40", "city IN ('new', 'c5') AND p = 1")
 _PARTS = {"record_index", "secondary_index_cities", "bloom_filters", "column_stats"}
+_LOCKS = "org.apache.hudi.client.transaction.lock"
+_AS_IT_IS = {"hoodie.write.table.version": "6", "hoodie.write.auto.upgrade": "false"}
 _WRITES = {
     "save": None,
     "insert": "INSERT INTO {0} SELECT 1000L AS id, 'new' AS city, 3L AS a, 1L AS p",
@@ -33,7 +35,7 @@ _WRITES = {
 }
 
 
-def save(frame: DataFrame, table: Written) -> None:
+def save(frame: DataFrame, table: Written, **more: str) -> None:
     """Write rows as somebody does who does not know of indexes."""
     keys = (".recordkey.field", ".precombine.field", ".partitionpath.field", ".table.type")
     options = {
@@ -41,7 +43,7 @@ def save(frame: DataFrame, table: Written) -> None:
         for name, value in table.spec.options().items()
         if name == "hoodie.table.name" or name.endswith((*keys, "keygenerator.class"))
     }
-    frame.write.format("hudi").options(**options).mode("append").save(table.uri)
+    frame.write.format("hudi").options(**options, **more).mode("append").save(table.uri)
 
 
 def parts(table: Written) -> frozenset[str]:
@@ -74,6 +76,40 @@ def test_an_overwrite_keeps_a_record_index(session: SparkSession, tmp_path: Path
     assert "record_index" in parts(table)
     rows = read(session, table.path)
     assert_no_row_lost(Pruner(), table.path, rows, (*PREDICATES, "id = 507"))
+
+
+@pytest.mark.smoke
+@pytest.mark.parametrize(("keeps", "found"), [("true", 1), ("false", 0)])
+def test_files_are_listed_while_hudi_cannot_make_an_index(
+    session: SparkSession, tmp_path: Path, keeps: str, found: int
+) -> None:
+    """Without the extension Hudi 1.2 leaves files of version 6 out of its lists."""
+    spec = TableSpec("lists", version=6, stats_columns=None)
+    table = create(session.sql(ROWS), spec, tmp_path)
+    session.sql(f"CREATE TABLE lists USING hudi LOCATION '{table.uri}'")
+    session.sql("CALL run_clustering(table => 'lists', op => 'schedule')")
+    session.sql("DROP TABLE lists")
+    row = session.sql("SELECT 9000L AS id, 'new' AS city, 3L AS a, 1L AS p")
+    with session_settings(session, {"spark.pyhudi.indexes.keep": keeps}):
+        save(row, table, **_AS_IT_IS)
+    shown = session.read.format("hudi").load(table.uri)
+    assert shown.where("id = 9000").count() == found
+
+
+def test_one_of_several_writers_makes_no_index_of_its_own(
+    session: SparkSession, tmp_path: Path
+) -> None:
+    """In version 6 Hudi cannot while another one is at work, which may begin later."""
+    table = create(session.sql(ROWS), TableSpec("v6", version=6, stats_columns=None), tmp_path)
+    row = session.sql("SELECT 9000L AS id, 'new' AS city, 3L AS a, 1L AS p")
+    together = {
+        "hoodie.write.concurrency.mode": "optimistic_concurrency_control",
+        "hoodie.write.lock.provider": f"{_LOCKS}.InProcessLockProvider",
+    }
+    save(row, table, **_AS_IT_IS, **together)
+    assert parts(table) == {"files"}
+    save(row, table, **_AS_IT_IS)
+    assert parts(table) > {"files"}
 
 
 def test_writers_with_and_without_the_extension_share_a_table(

@@ -30,6 +30,8 @@ public final class IndexOptions {
   private static final String PARTITIONS = "hoodie.table.metadata.partitions";
   private static final String INFLIGHT = "hoodie.table.metadata.partitions.inflight";
   private static final String DEFINITIONS = "hoodie.table.index.defs.path";
+  private static final String VERSION = "hoodie.table.version";
+  private static final int FIRST_OF_HUDI_1 = 8;
 
   private static final String COLUMN_STATS = "column_stats";
   private static final String PARTITION_STATS = "partition_stats";
@@ -41,8 +43,11 @@ public final class IndexOptions {
   /** Options by what they are about: if a writer gives one of a group, the group is its own. */
   private final Map<String, Map<String, String>> groups;
 
-  private IndexOptions(Map<String, Map<String, String>> groups) {
+  private final boolean isBuiltAlone;
+
+  private IndexOptions(Map<String, Map<String, String>> groups, boolean isBuiltAlone) {
     this.groups = groups;
+    this.isBuiltAlone = isBuiltAlone;
   }
 
   /**
@@ -56,8 +61,9 @@ public final class IndexOptions {
     Set<String> there = new TreeSet<>(names(properties.getProperty(PARTITIONS)));
     there.addAll(names(properties.getProperty(INFLIGHT)));
     Map<String, Map<String, String>> groups = new TreeMap<>();
+    boolean isOld = Integer.parseInt(properties.getProperty(VERSION, "0")) < FIRST_OF_HUDI_1;
     if (there.isEmpty()) {
-      return new IndexOptions(groups);
+      return new IndexOptions(groups, isOld);
     }
     groups.put(METADATA, Collections.singletonMap(METADATA, "true"));
     Set<String> kinds = new TreeSet<>();
@@ -80,7 +86,16 @@ public final class IndexOptions {
         groups.put(COLUMNS, Collections.singletonMap(COLUMNS, columns));
       }
     }
-    return new IndexOptions(groups);
+    return new IndexOptions(groups, isOld);
+  }
+
+  /**
+   * Returns whether Hudi makes an index of this table only while no other action is pending. A
+   * writer whose options ask for one then leaves its files out of the whole metadata table, and
+   * readers lose their rows (measured with Hudi 1.2 and tables of version 6).
+   */
+  public boolean isBuiltAlone() {
+    return isBuiltAlone;
   }
 
   /**
@@ -104,14 +119,17 @@ public final class IndexOptions {
   /**
    * Returns the options of indexes that Hudi's writers make unless they are turned off, and which
    * the table does not have; none, if it has no metadata table.
+   *
+   * @param given what the writer and its session say, by name; that is not returned
    */
-  public List<String> absent() {
+  public List<String> absent(Map<String, String> given) {
     if (groups.isEmpty()) {
       return Collections.emptyList();
     }
     return BY_DEFAULT.stream()
         .filter(index -> !groups.containsKey(index))
         .flatMap(index -> ENABLED.get(index).stream())
+        .filter(key -> !given.containsKey(key))
         .collect(Collectors.toList());
   }
 

@@ -6,10 +6,13 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.util.Collections;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.Path;
+import org.apache.hudi.common.table.HoodieTableMetaClient;
+import org.apache.hudi.hadoop.fs.HadoopFSUtils;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.catalyst.plans.logical.Command;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
@@ -29,6 +32,7 @@ import scala.collection.JavaConverters;
  */
 public final class KeepIndexes extends Rule<LogicalPlan> {
   private static final Logger LOG = LoggerFactory.getLogger(KeepIndexes.class);
+  private static final String CONCURRENCY = "hoodie.write.concurrency.mode";
   private static final String EXTENSION = ".hoodie/pyhudi/metadata/.hoodie";
 
   private final SparkSession session;
@@ -101,8 +105,10 @@ public final class KeepIndexes extends Rule<LogicalPlan> {
     try {
       IndexOptions indexes = IndexOptions.of(write.path(), configuration());
       Map<String, String> options = indexes.missing(given);
-      if (write.kind() == TableWrite.Kind.MAINTENANCE) {
-        indexes.absent().forEach(key -> options.put(key, settings.getOrDefault(key, "false")));
+      List<String> absent = indexes.absent(given);
+      if (!absent.isEmpty()
+          && (isMaintenance(write) || indexes.isBuiltAlone() && hasCompany(write, settings))) {
+        absent.forEach(key -> options.put(key, settings.getOrDefault(key, "false")));
       }
       LOG.debug("{}: the write keeps indexes by {}", write.path(), options);
       return options;
@@ -114,6 +120,24 @@ public final class KeepIndexes extends Rule<LogicalPlan> {
           error.toString());
       return Collections.emptyMap();
     }
+  }
+
+  private static boolean isMaintenance(TableWrite write) {
+    return write.kind() == TableWrite.Kind.MAINTENANCE;
+  }
+
+  /** Returns whether another action is pending, or may begin during the write. */
+  private boolean hasCompany(TableWrite write, Map<String, String> settings) {
+    String mode = write.given().getOrDefault(CONCURRENCY, settings.get(CONCURRENCY));
+    boolean isAlone = mode == null || mode.equalsIgnoreCase("single_writer");
+    return !isAlone
+        || !HoodieTableMetaClient.builder()
+            .setConf(HadoopFSUtils.getStorageConf(configuration()))
+            .setBasePath(write.path())
+            .build()
+            .getActiveTimeline()
+            .filterInflightsAndRequested()
+            .empty();
   }
 
   private boolean isFollowed(TableWrite write) {
