@@ -318,7 +318,8 @@ def _(node: Or, scope: Scope) -> BoundExpression:
 
 @_bind.register
 def _(node: Not, scope: Scope) -> BoundExpression:
-    return negation(_bind_piece(node.child, scope))
+    # What a condition implies narrows where it is TRUE, and says nothing of where it is FALSE.
+    return negation(_bind_if_known(node.child, scope))
 
 
 @_bind.register

@@ -53,7 +53,7 @@ from pyhudi_expr.expr.nodes import (
     walk,
 )
 from pyhudi_expr.expr.semantics import UNKNOWN_SEMANTICS, Engine, Semantics
-from pyhudi_expr.expr.simplify import conjunction, disjunction
+from pyhudi_expr.expr.simplify import conjunction, disjunction, negation
 from pyhudi_expr.expr.terms import (
     Scope,
     Side,
@@ -287,8 +287,8 @@ def compare_prefix(term: BoundTerm, prefix: str) -> BoundExpression:
     char = term.char if isinstance(term, BoundColumn) else None
     if term.domain.kind is not Kind.TEXT or char is not None:
         raise UnboundError("a prefix of something that is not a plain string")
-    if not prefix:
-        return Constant(Truth.YES_NULL)
+    if not prefix:  # TRUE for every text, else NULL
+        return disjunction([negation(BoundIsNull(term)), Constant(Truth.NULL)])
     begin = interval(Literal(prefix, pa.string()), term.domain, None, UNKNOWN_SEMANTICS).lower
     return BoundStartsWith(term, begin, begin[:-1] + bytes([begin[-1] + 1]))
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -292,10 +293,15 @@ class _Joined:
         return joined
 
 
+_TRIMS = {"trim": pc.utf8_trim, "ltrim": pc.utf8_ltrim, "rtrim": pc.utf8_rtrim}
+
+
 def _trim(site: Site) -> Signature | None:
     if not _one_text(site):
         return None
-    return Signature(_Trimmed(site.name != "rtrim", site.name != "ltrim"), TEXT)
+    trimmed = partial(_TRIMS[site.name], characters=" ")
+    bounded = _Trimmed(site.name != "rtrim", site.name != "ltrim")
+    return Signature(ByValue(trimmed, bounded, TEXT), TEXT)
 
 
 @dataclass(frozen=True)
