@@ -59,7 +59,8 @@ def kept(
 ) -> list[int]:
     """Indexes of the files that `predicate` keeps.
 
-    types: the type of the only column ``x``, or of each column. files: values of ``x``, or tuples.
+    types: the type of the only column ``x``, or of each column, those in structs with dots.
+    files: values of ``x``, or tuples.
     given, absent: see `RowStatistics`.
     """
     columns = {"x": types} if isinstance(types, pa.DataType) else dict(types)
@@ -68,10 +69,22 @@ def kept(
         [dict(zip(columns, (row,) if single else row, strict=True)) for row in values]
         for values in files
     ]
-    bound = bind(predicate, Scope(pa.schema(list(columns.items())), semantics or here(zone)))
+    bound = bind(predicate, Scope(pa.schema(_fields(columns)), semantics or here(zone)))
     statistics = RowStatistics(rows, given or {}, absent)
     answer = as_array(may_be(bound, True, [StatisticsEvidence(statistics)]), len(files))
     return [index for index, keep in enumerate(answer) if keep]
+
+
+def _fields(types: Mapping[str, pa.DataType]) -> list[pa.Field]:
+    """Columns by name, where a name with dots is of a field in a struct."""
+    below: dict[str, dict[str, pa.DataType]] = {}
+    for name, type_ in types.items():
+        first, _, rest = name.partition(".")
+        below.setdefault(first, {})[rest] = type_
+    return [
+        pa.field(first, found[""] if "" in found else pa.struct(_fields(found)))
+        for first, found in below.items()
+    ]
 
 
 def compared(
