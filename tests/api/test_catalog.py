@@ -26,6 +26,7 @@ def metastore(
     tmp_path_factory: pytest.TempPathFactory, golden: Mapping[str, Path]
 ) -> Iterator[str]:
     """A metastore with tables as Hudi's sync, Spark and the handler register them."""
+    nowhere = tmp_path_factory.mktemp("nowhere") / "gone"
     with MetastoreServer(tmp_path_factory.mktemp("metastore")) as server:
         for name, table, reader, properties in (
             ("trips", _COW, _HUDI, {"spark.sql.sources.provider": "hudi"}),
@@ -36,8 +37,9 @@ def metastore(
             ("plain", _COW, "org.apache.hadoop.mapred.TextInputFormat", {}),
             ("gone", "nowhere", _HUDI, {}),
         ):
-            location = golden.get(table, Path("/nowhere"))
+            location = golden.get(table, nowhere)
             create_table(server.uris, f"default.{name}", location, reader, properties)
+        nowhere.rmdir()  # which the metastore has made
         yield server.uris
 
 
@@ -61,7 +63,7 @@ def test_the_hudi_tables_of_a_database(metastore: str, monkeypatch: pytest.Monke
         ("default.txns_view", UnsupportedTable, "read-optimized view"),
         ("default.trips__files", UnsupportedTable, "name the table itself"),
         ("default.plain", UnsupportedTable, "is no Hudi table: .*TextInputFormat"),
-        ("default.gone", TableNotFound, "/nowhere"),
+        ("default.gone", TableNotFound, "/gone"),
         ("default.nothing", TableNotFound, "has no default.nothing"),
         ("elsewhere.trips", TableNotFound, "has no elsewhere.trips"),
         ("trips", InvalidValue, r"expected database\.table"),

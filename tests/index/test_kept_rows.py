@@ -17,6 +17,7 @@ from pyhudi_expr.index.kept_rows import OF_ANY_SIZE, KeptRows, RowEvaluator
 from pyhudi_expr.index.partition_semantics import PartitionReader
 from pyhudi_expr.index.prune import Pruner, PruneRequest
 from pyhudi_expr.rows.footer_trust import with_evaluated_rows
+from tests.index.prune.matching_slices import INDEXES_ALONE
 from tests.rows.nasty_tables import write_nasty_table
 
 
@@ -32,7 +33,7 @@ def with_property(table: Path, line: str) -> None:
 
 
 def kept(table: Path, text: str, evaluator: RowEvaluator | None = None) -> KeptRows:
-    pruner = Pruner()
+    pruner = Pruner(INDEXES_ALONE)
     request = PruneRequest(parse_predicate(text), reader=PartitionReader.ENGINE)
     snapshot = pruner.open(str(table), request.view, request.as_of)
     result = pruner.prune_snapshot(snapshot, request)

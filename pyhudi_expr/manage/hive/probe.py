@@ -20,7 +20,7 @@ from pyhudi_expr.expr.evaluate import StatisticsEvidence
 from pyhudi_expr.expr.frontend.sql.parser import parse_predicate
 from pyhudi_expr.expr.nodes import Column, HudiExpression, IsNull, Not
 from pyhudi_expr.index.partition_semantics import PartitionReader
-from pyhudi_expr.index.prune import Pruner, PruneRequest
+from pyhudi_expr.index.prune import PruneOptions, Pruner, PruneRequest
 from pyhudi_expr.manage.hive.guards import Finding, Verdict
 from pyhudi_expr.manage.hive.metastore_table import quote_identifier, quote_string
 from pyhudi_expr.manage.hive.registration import Registration
@@ -51,7 +51,8 @@ def find_probe(table: HudiTable, without: Collection[str] = ()) -> Probe | None:
     Raises:
         HudiError: The table cannot be read.
     """
-    pruner = Pruner()
+    # A service reads footers in the background, so these may come too late for its answer.
+    pruner = Pruner(PruneOptions(footer_seconds=0))
     for predicate in _predicates(pruner, table, without):
         result = pruner.prune(table.base_path, _request(parse_predicate(predicate)))
         if result.files_kept < result.files_total:

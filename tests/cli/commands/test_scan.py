@@ -72,13 +72,10 @@ def test_a_limit_says_how_many_files_were_begun(run, tmp_path):
 
 def test_footers_prune_files_without_statistics(run, golden):
     path = golden["cow_v9_txns_nonpart_nometa"]
-    whole = run("scan", path, "amount > 1000000", "--columns", "amount")
-    pruned = run("scan", path, "amount > 1000000", "--columns", "amount", "--footers")
-    assert whole[:2] == pruned[:2] == (0, "amount\n")
-    assert pruned[2] == "read 0 of 2 files\n"
-    notes = whole[2].splitlines()
-    assert notes[-1] == "read 2 of 2 files"
-    assert notes[0] == "note: the table has no metadata table"
+    for more in ((), ("--footers",)):
+        code, rows, notes = run("scan", path, "amount > 1000000", "--columns", "amount", *more)
+        assert (code, rows) == (0, "amount\n")
+        assert notes.splitlines()[-1] == "read 0 of 2 files"
 
 
 def test_wide_rows_are_records_on_a_terminal(run, table, monkeypatch):
