@@ -23,6 +23,9 @@ UInt32Array: TypeAlias = npt.NDArray[np.uint32]
 UInt64Array: TypeAlias = npt.NDArray[np.uint64]
 Float64Array: TypeAlias = npt.NDArray[np.float64]
 
+#: One boolean for each container, or one for all of them.
+Mask: TypeAlias = BoolArray | np.bool_ | bool
+
 #: What pyarrow raises where a file or its storage cannot be read.
 READ_ERRORS = (OSError, pa.ArrowException)
 #: That, and what it raises where a file can be read and is damaged.

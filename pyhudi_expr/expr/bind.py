@@ -14,6 +14,7 @@ from functools import singledispatch
 
 import pyarrow as pa
 
+from pyhudi_expr.arrays import Mask
 from pyhudi_expr.expr import rewrites
 from pyhudi_expr.expr.bound import (
     BoundCall,
@@ -25,7 +26,6 @@ from pyhudi_expr.expr.bound import (
     BoundMatches,
     BoundTerm,
 )
-from pyhudi_expr.expr.bounds import Mask
 from pyhudi_expr.expr.comparisons import (
     as_time,
     compare,

@@ -16,13 +16,11 @@ import pyarrow.compute as pc
 from pyhudi_expr.arrays import (
     AnyArray,
     AnyScalar,
-    BoolArray,
+    Mask,
     numpy_flags,
 )
 from pyhudi_expr.expr.domains import MAX_ORDINAL, MIN_ORDINAL, Domain
 
-#: One boolean for each container, or one for all of them.
-Mask: TypeAlias = BoolArray | np.bool_ | bool
 #: Bounds in their physical form (see `pyhudi_expr.expr.domains`): ordinals of numpy, or values of
 #: Arrow; arrays or scalars. Those of one domain have one form, which no static type can say.
 Values: TypeAlias = Any

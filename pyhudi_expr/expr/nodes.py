@@ -9,15 +9,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum, Flag
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 import pyarrow as pa
 
+from pyhudi_expr.arrays import Mask
 from pyhudi_expr.expr.keys import KeyList
 from pyhudi_expr.expr.zones import Zone
-
-if TYPE_CHECKING:
-    from pyhudi_expr.expr.bounds import Mask
 
 
 class Truth(Flag):

@@ -10,9 +10,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import Enum
 
-from pyhudi_expr.arrays import BoolArray
+from pyhudi_expr.arrays import BoolArray, Mask
 from pyhudi_expr.expr.bound import BoundColumn, Leaf, columns
-from pyhudi_expr.expr.bounds import Mask, is_known, mask_and, mask_not, mask_or
+from pyhudi_expr.expr.bounds import is_known, mask_and, mask_not, mask_or
 from pyhudi_expr.expr.domains import Kind
 from pyhudi_expr.expr.evaluate import Evidence, Statistics, StatisticsEvidence, as_array
 from pyhudi_expr.index.partition_values import BoundsOfPartition

@@ -21,10 +21,9 @@ from enum import Enum
 
 import numpy as np
 
-from pyhudi_expr.arrays import BoolArray, Int64Array
+from pyhudi_expr.arrays import BoolArray, Int64Array, Mask
 from pyhudi_expr.computed_once import computed_once
 from pyhudi_expr.expr.bound import BoundExpression, Leaf, columns
-from pyhudi_expr.expr.bounds import Mask
 from pyhudi_expr.expr.evaluate import Evidence, as_array, may_be
 from pyhudi_expr.tables.listing import FileListing
 from pyhudi_expr.tables.positions import SliceFiles, ranges

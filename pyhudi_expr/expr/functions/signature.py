@@ -13,10 +13,11 @@ import pyarrow.compute as pc
 from pyhudi_expr.arrays import (
     AnyArray,
     BoolArray,
+    Mask,
     arrow_array,
     arrow_scalar,
 )
-from pyhudi_expr.expr.bounds import Bounds, Mask, Values, mask_and, mask_or, unknown
+from pyhudi_expr.expr.bounds import Bounds, Values, mask_and, mask_or, unknown
 from pyhudi_expr.expr.domains import MAX_ORDINAL, MIN_ORDINAL, Domain, Kind, Ordinals
 from pyhudi_expr.expr.nodes import Literal
 from pyhudi_expr.expr.semantics import UNKNOWN_SEMANTICS, Semantics

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from pyhudi_expr.arrays import BoolArray
+from pyhudi_expr.arrays import BoolArray, Mask
 from pyhudi_expr.expr.bound import Leaf
-from pyhudi_expr.expr.bounds import Mask
 from pyhudi_expr.tables.listing import FileListing
 
 

@@ -24,6 +24,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pyarrow as pa
 
+from pyhudi_expr.arrays import Mask
 from pyhudi_expr.expr.bound import (
     BoundCall,
     BoundColumn,
@@ -38,7 +39,7 @@ from pyhudi_expr.expr.bound import (
     Leaf,
     walk,
 )
-from pyhudi_expr.expr.bounds import Bounds, Mask, mask_or
+from pyhudi_expr.expr.bounds import Bounds, mask_or
 from pyhudi_expr.expr.domains import Domain, Kind
 from pyhudi_expr.expr.evaluate import Evidence, StatisticsEvidence, as_array, may_be
 from pyhudi_expr.expr.nodes import Op

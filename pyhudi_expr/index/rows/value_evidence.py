@@ -10,9 +10,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from pyhudi_expr.arrays import BoolArray
+from pyhudi_expr.arrays import BoolArray, Mask
 from pyhudi_expr.expr.bound import BoundColumn, BoundExpression, BoundLiteral, Leaf
-from pyhudi_expr.expr.bounds import Mask
 from pyhudi_expr.expr.domains import Kind, unscaled
 from pyhudi_expr.index.lookups.key_predicates import equality, exact
 from pyhudi_expr.index.planner import positive_leaves

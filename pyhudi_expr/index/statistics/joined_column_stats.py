@@ -15,9 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from pyhudi_expr.arrays import BoolArray, Int64Array
+from pyhudi_expr.arrays import BoolArray, Int64Array, Mask
 from pyhudi_expr.expr.bound import BoundColumn, Leaf
-from pyhudi_expr.expr.bounds import Bounds, Mask, Values
+from pyhudi_expr.expr.bounds import Bounds, Values
 from pyhudi_expr.expr.evaluate import DerivedStatistics, StatisticsEvidence, as_array
 from pyhudi_expr.index.statistics.column_bounds import bounds_bytes, concatenated, zone_bounds
 from pyhudi_expr.index.statistics.column_stats import (

@@ -11,9 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pyhudi_expr.arrays import BoolArray
+from pyhudi_expr.arrays import BoolArray, Mask
 from pyhudi_expr.expr.bound import BoundColumn, BoundExpression, Leaf, columns, walk
-from pyhudi_expr.expr.bounds import Mask
 from pyhudi_expr.expr.evaluate import Evidence, StatisticsEvidence, as_array
 from pyhudi_expr.index.statistics.column_stats import ColumnStats, LoadedBounds
 from pyhudi_expr.tables.listing import FileListing

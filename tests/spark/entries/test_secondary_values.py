@@ -13,10 +13,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from pyhudi_expr.arrays import Mask
 from pyhudi_expr.errors import HudiError
 from pyhudi_expr.expr.bind import bind
 from pyhudi_expr.expr.bound import BoundLiteral, Leaf
-from pyhudi_expr.expr.bounds import Mask
 from pyhudi_expr.expr.domains import domain_of, float_ordinal
 from pyhudi_expr.expr.evaluate import as_array, may_be
 from pyhudi_expr.expr.semantics import here
