@@ -43,12 +43,13 @@ LEAVES |= {"b.c.j": 7, "b.c.k": 8, "b.l": 9, "m": 10}
 
 
 def _leaves(indexed: int) -> list[Verdict]:
-    absent = frozenset(list(LEAVES)[indexed:])
-    files = Files(dict.fromkeys(LEAVES, INT), [[tuple(LEAVES.values())]], absent=absent)
+    known, absent = list(LEAVES)[:indexed], list(LEAVES)[indexed:]
+    rows = [[tuple(LEAVES.values())]]
+    files = Files(dict.fromkeys(LEAVES, INT), rows, absent=frozenset(absent))
     return [
         (files, "+", [f"{leaf} = {value}" for leaf, value in LEAVES.items()]),
         (files, "+", [f"{leaf} < 0" for leaf in absent]),
-        (files, "-", [f"{leaf} < 0" for leaf in list(LEAVES)[:indexed]]),
+        (files, "-", [f"{leaf} < 0" for leaf in known]),
     ]
 
 
