@@ -14,7 +14,7 @@ from pyhudi_expr.index.planner import Answer, Question
 from pyhudi_expr.index.statistics.column_stats import ColumnStats, LoadedBounds
 from pyhudi_expr.index.statistics.meta_columns import CommitTimes
 from pyhudi_expr.index.statistics.streaming_evaluation import Streaming
-from pyhudi_expr.tables.hudi_names import COMMIT_TIME, META_COLUMNS, PARTITION_STATS
+from pyhudi_expr.tables.hudi_names import COMMIT_TIME, PARTITION_STATS, RECORD_KEY
 from pyhudi_expr.tables.listing import FileListing
 
 #: Name of the evidence from partition values.
@@ -87,10 +87,10 @@ class ColumnStatsSource:
         return column.name not in question.reading.disputed and self.values.has_all(column)
 
     def _unindexed(self, found: LoadedBounds) -> tuple[BoundColumn, ...]:
-        """Return the columns of the table's schema that the index does not have."""
+        """Return the columns that the index does not have, but keys, which conditions imply."""
         if self.stats.entries is None:
             return ()
-        return tuple(column for column in found.without_entries if column.name not in META_COLUMNS)
+        return tuple(column for column in found.without_entries if column.name != RECORD_KEY)
 
 
 def _without_entries(column: BoundColumn) -> str:
