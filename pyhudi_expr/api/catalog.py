@@ -11,22 +11,16 @@ from pyhudi_expr.api import METASTORE
 from pyhudi_expr.api.functions import table
 from pyhudi_expr.api.table import Table
 from pyhudi_expr.errors import InvalidType, InvalidValue, UnsupportedTable
+from pyhudi_expr.manage.hive.adoption import OURS_FOR
 from pyhudi_expr.manage.hive.metastore_table import INPUT_FORMATS, STORAGE_HANDLER
 from pyhudi_expr.manage.hive.registration import METADATA_VIEW
-from pyhudi_expr.tables import hudi_names
 from pyhudi_expr.tables.metastore import MetastoreClient, NamedTable
+from pyhudi_expr.tables.properties import TableType
 
 _NAME = re.compile(r"(\w+)\.(\w+)")
 _READ_OPTIMIZED = "hoodie.query.as.ro.table"
-_MERGE_ON_READ = "MERGE_ON_READ"
-_BASE_FILES = frozenset(
-    {
-        INPUT_FORMATS[0],
-        "org.apache.hudi.hadoop.HoodieParquetInputFormat",
-        "com.uber.hoodie.hadoop.HoodieInputFormat",
-    }
-)
-"""Input formats that read no log files."""
+_BASE_FILES = INPUT_FORMATS[0]
+"""It reads no log files."""
 
 
 def load_table(
@@ -118,10 +112,12 @@ def _location(found: NamedTable) -> str:
 
 def _require_merged(found: NamedTable, opened: Table) -> None:
     """Raise UnsupportedTable if engines read base files only by this name."""
+    reader = found.input_format or ""
     is_read_optimized = (
-        found.properties.get(_READ_OPTIMIZED) == "true" or found.input_format in _BASE_FILES
+        found.properties.get(_READ_OPTIMIZED) == "true"
+        or OURS_FOR.get(reader, reader) == _BASE_FILES
     )
-    if is_read_optimized and opened.properties.get(hudi_names.TABLE_TYPE) == _MERGE_ON_READ:
+    if is_read_optimized and opened.table_type == TableType.MERGE_ON_READ.value:
         raise UnsupportedTable(
             f"{found.name} is the read-optimized view of {opened.uri}; open the table by its other "
             "name or this location, and ask with view='read_optimized'"

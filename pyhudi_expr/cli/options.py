@@ -7,6 +7,7 @@ import re
 import shlex
 from collections.abc import Callable, Sequence
 from difflib import get_close_matches
+from functools import cache
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from threading import Thread
@@ -40,10 +41,16 @@ def table_location(table: str) -> str:
     `database.table` is asked of the metastore that the environment names, if there is one.
     """
     if is_table_name(table) and METASTORE in os.environ:
-        from pyhudi_expr.api.catalog import load_table
-
-        return load_table(table).uri
+        return _named_location(table, os.environ[METASTORE])
     return table if ":" in table.split("/")[0] else str(Path(table).absolute())
+
+
+@cache
+def _named_location(name: str, metastore: str) -> str:
+    """Ask the metastore once, however often a command names its table."""
+    from pyhudi_expr.api.catalog import load_table
+
+    return load_table(name, metastore=metastore).uri
 
 
 def is_table_name(table: str) -> bool:

@@ -117,13 +117,14 @@ PARTITION_RECORD = "pyhudi.adopted.partition."
 PARQUET_SERDE = "org.apache.hadoop.hive.ql.io.parquet.serde.ParquetHiveSerDe"
 _OUTPUT_FORMAT = "io.pyhudi.hive.HudiOutputFormat"
 _BASE_FILES, _MERGED = INPUT_FORMATS
-_OURS: Mapping[str, str] = {
+OURS_FOR: Mapping[str, str] = {
     "org.apache.hudi.hadoop.HoodieParquetInputFormat": _BASE_FILES,
     "org.apache.hudi.hadoop.realtime.HoodieParquetRealtimeInputFormat": _MERGED,
     # Of the option use_pre_apache_input_format.
     "com.uber.hoodie.hadoop.HoodieInputFormat": _BASE_FILES,
     "com.uber.hoodie.hadoop.realtime.HoodieRealtimeInputFormat": _MERGED,
 }
+"""Our input format for each of Hudi's."""
 #: Each is a table property, which Hive copies to every task.
 _MAX_RECORDS = 100
 _SHOWN = 3
@@ -194,7 +195,7 @@ def is_adopted(table: MetastoreTable) -> bool:
 
 def is_of_sync(table: MetastoreTable) -> bool:
     """Return whether Hudi's own input formats read it."""
-    return table.handler is None and table.input_format in _OURS
+    return table.handler is None and table.input_format in OURS_FOR
 
 
 def is_ours(table: MetastoreTable) -> bool:
@@ -300,7 +301,7 @@ def _check_table(table: MetastoreTable) -> None:
 
 
 def _ours(former: FileFormat) -> FileFormat:
-    target = _OURS.get(former.input)
+    target = OURS_FOR.get(former.input)
     if target is None:
         raise NotAdoptable(f"{former.input or 'no input format'} reads it, not Hudi's input format")
     if former.serde != PARQUET_SERDE:
