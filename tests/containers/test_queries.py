@@ -21,7 +21,7 @@ IN_CITIES = "SELECT count(*), sum(fare) FROM trips WHERE city IN ('city-3', 'cit
     ("engine", "query", "read"),
     [
         ("fetch", "SELECT id, fare, city FROM trips WHERE id = 777", 1),
-        ("fetch", "SELECT id FROM trips WHERE fare = 300", FILES),
+        ("fetch", "SELECT id FROM trips WHERE fare = 300", 1),
         ("mr", IN_CITIES, 2),
         ("tez", IN_CITIES, 2),
     ],
