@@ -14,7 +14,7 @@ from random import Random
 
 from tests.lives.beginnings import begin
 from tests.lives.life import Harm, Inapplicable, Life, Refused
-from tests.lives.operations import damage, hudi_services, hudi_writes, our_commands, world
+from tests.lives.operations import damage, hive, hudi_services, hudi_writes, our_commands, world
 from tests.lives.operations.operation import Operation, Owner
 from tests.lives.sessions import Sessions
 from tests.lives.shapes import Script, Shape, Step
@@ -27,6 +27,7 @@ OPERATIONS: Mapping[str, Operation] = {
         *hudi_services.OPERATIONS,
         *our_commands.OPERATIONS,
         *damage.OPERATIONS,
+        *hive.OPERATIONS,
         *world.OPERATIONS,
     )
 }

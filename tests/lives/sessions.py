@@ -12,7 +12,7 @@ from unittest.mock import patch
 
 from pyspark.sql import SparkSession
 
-from devtools.hiveserver import ENGINES, HiveServer
+from devtools.hiveserver import ENGINES, GUARDED, HiveServer
 from devtools.runtime import SPARK_JAR
 from devtools.service import ServiceProcess
 from devtools.spark import SHORT_QUERIES, spark_session
@@ -20,6 +20,7 @@ from pyhudi_expr.cli.main import main
 from pyhudi_expr.manage.hive.session import HiveSession
 from pyhudi_expr.manage.indexing.writer_options import HUDI_SESSION
 from pyhudi_expr.spark.session import EXTENSION
+from tests.hive.adoption.hudi_sync import metastore_uri
 
 OFF: Mapping[str, str] = {
     f"spark.pyhudi.{part}": "false" for part in ("pruning", "statements", "indexes.keep")
@@ -50,13 +51,15 @@ class Sessions:
         plain: A session whose parts of the extension are off: Hudi alone.
         extended: A session with all parts of the extension.
         service: The pruning service that `extended` and Hive ask.
-        hive: A HiveServer2 with the storage handler.
+        hive: A HiveServer2 with the storage handler, and the guards of its metastore.
+        metastore: The URI at which that listens.
     """
 
     plain: SparkSession
     extended: SparkSession
     service: ServiceProcess
     hive: HiveServer
+    metastore: str
 
     def hive_session(self) -> AbstractContextManager[HiveSession]:
         """Open a session of Hive that asks the service."""
@@ -115,15 +118,16 @@ def shared_sessions(root: Path, session: SparkSession | None = None) -> Iterator
         with _session() as started, shared_sessions(root, started) as sessions:
             yield sessions
         return
-    service, hive = ServiceProcess(root), HiveServer(root / "hive")
+    service, hive = ServiceProcess(root), HiveServer(root / "hive", settings=GUARDED)
     extended = session.newSession()
     for name in OFF:
         extended.conf.set(name, "true")
     extended.conf.set("spark.pyhudi.timeout.ms", "30000")
-    sessions = Sessions(session, extended, service, hive)
     try:
-        sessions.start_service()
         hive.start()
+        metastore = metastore_uri(hive, hive.line.lib, root)
+        sessions = Sessions(session, extended, service, hive, metastore)
+        sessions.start_service()
         yield sessions
     finally:
         hive.stop()

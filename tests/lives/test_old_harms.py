@@ -6,18 +6,25 @@ nothing else than the witnesses of every life is needed shows that lives can fin
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
 from random import Random
 from typing import Any
 
 import pytest
 
+from devtools.hiveserver import HiveServer
 from devtools.tables import TableType
 from pyhudi_expr.errors import CorruptFile
+from pyhudi_expr.index.catalog import status
+from pyhudi_expr.index.catalog.status import IndexStatus
 from pyhudi_expr.manage import virtual_keys
+from pyhudi_expr.manage.hive.registering import HiveRegistration, RegistrationPlan
 from pyhudi_expr.tables.hudi_names import RECORD_INDEX
 from pyhudi_expr.tables.mdt.hfile.reader import HFile
 from pyhudi_expr.tables.mdt.log.lost_files import RequiredBlocks, WrittenFiles
+from tests.hive.adoption.hudi_sync import metastore_uri
 from tests.lives.living import Place, replayed
 from tests.lives.operations.our_commands import drawn_index
 from tests.lives.sessions import Sessions
@@ -28,6 +35,8 @@ pytestmark = [pytest.mark.spark, pytest.mark.long, pytest.mark.timeout(0)]
 _OF_KEYS = next(n for n in range(100) if drawn_index(Random(n))[:2] == ("keys_hudi", RECORD_INDEX))
 _DAMAGES = 60
 """One of so many empties a log file of `files`: each directory has the same chance."""
+_STATEMENTS = 20
+"""So many times users change what Hive has registered, by some statements each."""
 
 
 def of(*operations: str) -> list[Step]:
@@ -96,3 +105,48 @@ def test_files_that_an_emptied_log_listed_are_missed(
     damages = [Step("damage", seed) for seed in range(_DAMAGES)]
     lived = place.live(Shape(), replayed([Step("upsert", 1), *damages]))
     assert lived.ending in ("quieter than Hudi", "audit is silent")
+
+
+def test_files_that_hive_deletes_are_missed(
+    sessions: Sessions, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """A table could be made a managed one, past its handler: DROP TABLE deleted the files."""
+    steps = [Step("hive-statements", seed) for seed in range(_STATEMENTS)]
+    with HiveServer(tmp_path_factory.mktemp("unguarded")) as hive:
+        metastore = metastore_uri(hive, hive.line.lib, tmp_path)
+        unguarded = Place(tmp_path / "unguarded", replace(sessions, hive=hive, metastore=metastore))
+        assert unguarded.live(Shape(), replayed(steps)).ending == "hive"
+
+
+def test_a_registration_that_stops_halfway_is_noticed(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The table was registered before those that describe it, and stayed without them."""
+
+    def act(self: HiveRegistration, plan: RegistrationPlan) -> None:
+        for step in plan.steps:
+            for statement in step.statements.registering:
+                self.session.run(statement)
+
+    def restore(_self: HiveRegistration, _plan: RegistrationPlan) -> str:
+        return ""
+
+    steps = [Step("hive-register", seed) for seed in range(6)]
+    assert place.live(Shape(), replayed(steps)).ending == ""
+    monkeypatch.setattr(HiveRegistration, "act", act)
+    monkeypatch.setattr(HiveRegistration, "restore", restore)
+    assert place.live(Shape(), replayed(steps)).ending == "registration"
+
+
+def test_an_index_without_files_that_is_listed_as_active_is_noticed(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`index list` asked the table's properties alone."""
+
+    def as_they_are(_catalog: object, found: Sequence[IndexStatus]) -> list[IndexStatus]:
+        return [*found]
+
+    monkeypatch.setattr(status, "_opened", as_they_are)
+    damages = [Step("damage", seed) for seed in range(_DAMAGES)]
+    steps = [Step("sql-create-index", _OF_KEYS), *damages]
+    assert "listed as active" in str(place.live(Shape(), replayed(steps)).harm)

@@ -17,12 +17,11 @@ from hudi import HudiTableBuilder
 from pyspark.sql import SparkSession
 
 import pyhudi_expr as ph
-from devtools.ddl import create_with_handler
 from devtools.tables import TableType
 from pyhudi_expr.errors import HudiError
-from pyhudi_expr.manage.hive.session import QueryError
 from pyhudi_expr.tables.hudi_names import BLOOM_FILTERS, META_COLUMNS, METADATA_DIR
 from tests.hive.statements.manifest import manifest
+from tests.lives.in_hive import registered_in_hive
 from tests.lives.life import Harm, Life
 from tests.lives.model import ADDED, COLUMNS, SOFT_DELETE, Canonical, canonical, difference
 from tests.lives.operations.operation import Operation, Owner
@@ -97,8 +96,13 @@ def _scan_has_the_rows(life: Life) -> None:
 
 
 def _hudi_rs_has_the_rows(life: Life) -> None:
-    """What hudi-rs cannot read is none of its witness: it says so, but of rows without keys."""
-    if life.keys is Keys.VIRTUAL and life.shape.type is TableType.MOR:
+    """What hudi-rs cannot read is none of its witness.
+
+    It does not say so of rows without keys, and of log files beside a compaction that is pending in
+    a table of version 6.
+    """
+    is_mor = life.shape.type is TableType.MOR
+    if is_mor and (life.keys is Keys.VIRTUAL or _compacts_in_layout_1(life)):
         return
     try:
         batches = HudiTableBuilder.from_base_uri(life.uri).build().read()
@@ -109,6 +113,10 @@ def _hudi_rs_has_the_rows(life: Life) -> None:
     wrong = difference(life.model.canonical(), canonical(rows, life.model.types))
     if wrong:
         raise Harm("hudi-rs", wrong)
+
+
+def _compacts_in_layout_1(life: Life) -> bool:
+    return life.shape.version == 6 and bool(life.opened().timeline.pending_compactions)
 
 
 def _plain_spark_has_the_rows(life: Life) -> None:
@@ -163,23 +171,15 @@ def _extended_spark_has_the_rows(life: Life, random: Random) -> None:
 
 def _hive_has_the_rows(life: Life, random: Random) -> None:
     """The rows of a query, with pruning; a table that is dropped in Hive keeps each byte."""
-    condition, types = drawn_predicate(random, life.model.types), life.model.types
+    condition = drawn_predicate(random, life.model.types)
     expected, before = life.model.canonical(condition), manifest(life.path)
-    with life.sessions.hive_session() as session:
-        session.run(create_with_handler(life.name, life.uri))
-        try:
-            names = ", ".join(f"`{name}`" for name in types)
-            rows = session.run(f"SELECT {names} FROM {life.name} WHERE {condition}")
-            found = [dict(zip(types, row, strict=True)) for row in rows]
-        except QueryError as error:
-            life.note("Hive refuses", described(error))
-            found = None
-        session.run(f"DROP TABLE {life.name}")
+    with registered_in_hive(life, life.path) as in_hive:
+        found = in_hive(condition)
     if manifest(life.path) != before:
         raise Harm("hive", "DROP TABLE changed the table's directory")
     if found is None:
         return
-    wrong = difference(expected, canonical(found, types))
+    wrong = difference(expected, found)
     if wrong:
         raise Harm("hive", f"{condition}: {wrong}")
 

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from devtools.ddl import create_with_handler
 from pyhudi_expr.manage.hive.metastore_table import INPUT_FORMATS
-from pyhudi_expr.manage.hive.session import QueryError
+from pyhudi_expr.manage.hive.session import HiveSession, QueryError
 from tests.hive.query_results import Hive, QuerySession
 from tests.hive.statements.manifest import manifest
 from tests.hive.statements.raw_metastore import Raw, raw_calls
@@ -107,7 +107,7 @@ class Life:
 
     def __init__(
         self,
-        session: QuerySession,
+        session: QuerySession | HiveSession,
         seed_table: Path,
         root: Path,
         raw: Raw,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+from pyhudi_expr.manage.hive.session import HiveSession
 from tests.hive.query_results import QuerySession
 from tests.hive.session_jars import compiled_jar
 
@@ -14,7 +15,7 @@ Raw = Callable[[str, str, str, str], str]
 _SOURCE = Path(__file__).with_name("RawMetastore.java")
 
 
-def raw_calls(session: QuerySession, uri: str, lib: Path, directory: Path) -> Raw:
+def raw_calls(session: QuerySession | HiveSession, uri: str, lib: Path, directory: Path) -> Raw:
     """Have a session know the function that calls the metastore. Returns its statements."""
     port = uri.rpartition(":")[2]
     session.run(f"ADD JAR {compiled_jar(_SOURCE, lib, directory)}")

@@ -7,6 +7,7 @@ says so where a query has other rows, or none.
 
 from __future__ import annotations
 
+import json
 import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -19,13 +20,17 @@ from pyspark.errors import PySparkException
 import pyhudi_expr as ph
 from pyhudi_expr.errors import HudiError
 from pyhudi_expr.manage.audit.runner import AuditOptions, audit
+from pyhudi_expr.tables.hudi_names import HOODIE_DIR
 from pyhudi_expr.tables.hudi_table import HudiTable
+from tests.lives.in_hive import RowsInHive, registered_in_hive
 from tests.lives.life import Harm, Inapplicable, Life
 from tests.lives.model import Canonical, canonical, difference
 from tests.lives.operations.operation import Operation, Owner
 from tests.lives.predicates import drawn_predicate
+from tests.lives.sessions import CommandError
 
 _ALL = "true"
+_REMOVED = "removed with its directory"
 _ENDS = (".commit", ".deltacommit", ".replacecommit")
 
 
@@ -37,8 +42,12 @@ def _damage(life: Life, random: Random) -> None:
         # Most stores have no checksums that would tell Hudi of a damage.
         for checksum in copy.rglob(".*.crc"):
             checksum.unlink()
-        what = _damaged(copy, random)
-        _compare(life, copy, what, (_ALL, drawn_predicate(random, life.model.types)))
+        with registered_in_hive(life, copy) as in_hive:
+            what = _damaged(copy, random)
+            _compare(life, copy, what, (_ALL, drawn_predicate(random, life.model.types)))
+            if what.startswith(HOODIE_DIR):
+                _compare_in_hive(life, copy, what, in_hive)
+        _list_again(life, copy, what)
     finally:
         shutil.rmtree(copy, ignore_errors=True)
 
@@ -93,6 +102,34 @@ def _compare(life: Life, copy: Path, what: str, conditions: tuple[str, ...]) -> 
             raise Harm("quieter than Hudi", f"{what}: {condition}: Hudi {says}, scan says {wrong}")
     if is_wrong and not _ends_a_write(what) and not _audited(copy) - _audited(life.path):
         raise Harm("audit is silent", f"{what}: rows are lost, or a query fails")
+
+
+def _compare_in_hive(life: Life, copy: Path, what: str, in_hive: RowsInHive) -> None:
+    """Hive has no notes: it has those rows, or those that Hudi reads, or fails."""
+    found, whole = in_hive(_ALL), life.model.canonical(_ALL)
+    if found is None or found == whole or _ends_a_write(what):
+        return
+    hudi = _hudi(life, copy, _ALL).rows
+    if found != hudi:
+        says = "fails" if hudi is None else f"reads {len(hudi)} rows"
+        raise Harm(
+            "quieter than Hudi", f"{what}: Hudi {says}, Hive says {difference(whole, found)}"
+        )
+
+
+def _list_again(life: Life, copy: Path, what: str) -> None:
+    """An index whose files are gone is not active."""
+    file, _, how = what.partition(" ")
+    if how != _REMOVED:
+        return
+    gone = Path(file).parent.name
+    try:
+        listed = json.loads(life.sessions.command("index", "list", str(copy), "--json"))
+    except CommandError:
+        return
+    for one in listed["indexes"]:
+        if one["state"] == "active" and gone in one["partitions"]:
+            raise Harm("quieter than Hudi", f"{what}: {one['name']} is listed as active")
 
 
 def _ends_a_write(what: str) -> bool:
@@ -199,6 +236,6 @@ _DAMAGES: Mapping[str, Callable[[Path, Random], None]] = {
     "deleted": _delete,
     "moved": _move,
     "replaced by another": _replace,
-    "removed with its directory": _remove_directory,
+    _REMOVED: _remove_directory,
 }
 OPERATIONS = (Operation("damage", Owner.WORLD, _damage),)
