@@ -27,7 +27,6 @@ Generators other than the simple, complex and non-partitioned ones are refused b
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -67,7 +66,7 @@ from pyhudi_expr.tables.keys.definition import (
 from pyhudi_expr.tables.keys.key_storage import base_files
 from pyhudi_expr.tables.mdt.bytes.keys import column_prefix, column_stats_key
 from pyhudi_expr.tables.mdt.store.metadata_table import MetadataTable
-from pyhudi_expr.tables.properties import TableType, require_changeable
+from pyhudi_expr.tables.properties import TableType, require_changeable, table_checksum
 
 _ALLOWED = frozenset({"SIMPLE", "COMPLEX", "NON_PARTITION"})
 
@@ -348,8 +347,7 @@ def settings_enabled(
         else:
             changes[_GENERATOR_CLASS] = definition.hudi.class_name
     if hudi_names.TABLE_CHECKSUM not in properties.raw:
-        named = f"{properties.raw.get('hoodie.database.name', '')}.{properties.name}"
-        changes[hudi_names.TABLE_CHECKSUM] = str(zlib.crc32(named.encode()))
+        changes[hudi_names.TABLE_CHECKSUM] = table_checksum(properties.raw)
     return changes
 
 

@@ -28,6 +28,7 @@ from pyhudi_expr.arrays import (
 
 # Properties of a table, of `.hoodie/hoodie.properties`.
 TABLE_NAME = "hoodie.table.name"
+DATABASE_NAME = "hoodie.database.name"
 TABLE_TYPE = "hoodie.table.type"
 TABLE_VERSION = "hoodie.table.version"
 INITIAL_VERSION = "hoodie.table.initial.version"

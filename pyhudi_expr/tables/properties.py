@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import os
 import re
+import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timezone
@@ -58,6 +59,15 @@ def parse_properties(content: bytes) -> dict[str, str]:
         assert key is not None  # it may be empty
         found[_unescaped(key[1])] = _unescaped(line[key.end() :])
     return found
+
+
+def table_checksum(raw: Mapping[str, str]) -> str:
+    """Return what `hoodie.table.checksum` is for a table with the names in these properties.
+
+    Hudi's readers fail if the table's checksum is another one (`HoodieTableConfig`).
+    """
+    database, name = raw.get(hudi_names.DATABASE_NAME, ""), raw.get(hudi_names.TABLE_NAME, "")
+    return str(zlib.crc32(f"{database}.{name}".encode()))
 
 
 def _unescaped(text: str) -> str:

@@ -19,7 +19,7 @@ from pyspark.sql import SparkSession
 import pyhudi_expr as ph
 from devtools.tables import TableType
 from pyhudi_expr.errors import HudiError
-from pyhudi_expr.tables.hudi_names import BLOOM_FILTERS, META_COLUMNS, METADATA_DIR
+from pyhudi_expr.tables.hudi_names import BLOOM_FILTERS, HOODIE_DIR, META_COLUMNS, METADATA_DIR
 from tests.hive.statements.manifest import manifest
 from tests.lives.in_hive import registered_in_hive
 from tests.lives.life import Harm, Life
@@ -317,6 +317,8 @@ def _is_hudis_own(life: Life, found: Mapping[str, Any]) -> bool:
     match found["fault"]:
         case "partition_missing":  # the life began so
             return not (life.path / METADATA_DIR).exists()
+        case "file_gone":  # of a partition that was emptied, and written again
+            return _was_cleaned(life, found["file"])
         case "values_called_nulls":  # of what clusterings leave out, see below; we do not trust it
             return bool(found["subject"] == SOFT_DELETE and "pyhudi" not in found["readers"])
         case "nulls_denied":  # bounds of a partition leave out files that are older than a column
@@ -330,6 +332,17 @@ def _is_hudis_own(life: Life, found: Mapping[str, Any]) -> bool:
             is_unseen = life.keys is Keys.VIRTUAL and found["subject"] in META_COLUMNS
             return is_unseen or bool(found["subject"] == SOFT_DELETE)
     return False
+
+
+def _was_cleaned(life: Life, file: str) -> bool:
+    """Whether a clean of Hudi has deleted a file.
+
+    If that empties a partition, Hudi deletes its entry; a compaction of the metadata table merges a
+    later entry with that of before, whose files are listed again.
+    """
+    name = file.rpartition("/")[2].encode()
+    cleans = (life.path / HOODIE_DIR).rglob("*.clean")
+    return any(name in clean.read_bytes() for clean in cleans)
 
 
 # ---- Hudi's next writes

@@ -29,6 +29,7 @@ from pyhudi_expr.tables.hudi_names import (
     FILES,
     HOODIE_DIR,
     METADATA_DIR,
+    PROPERTIES_FILE,
     RECORD_INDEX,
     SECONDARY_INDEX,
 )
@@ -121,6 +122,8 @@ def with_remedies(
 def _remedy(finding: Finding, table: str, indexes: Sequence[IndexStatus]) -> str:
     if finding.fault is Fault.FILE_MISPLACED:
         return "move the file back, or delete it if newer file slices have its rows"
+    if finding.file == PROPERTIES_FILE:
+        return "restore the file from a backup"
     if finding.fault in _OF_FILES and ".hoodie/" not in finding.file:
         return "restore the file from a backup, or the table to a savepoint"
     if finding.store is Store.HUDI and finding.partition in _WHOLE_TABLE:

@@ -151,6 +151,7 @@ class _Run:
 
     def findings(self) -> Iterator[Finding]:
         """Check everything."""
+        yield from structure.check_names(self.catalog.table)
         yield from check_stored_keys(self.table, self.unchecked)
         hudi = self._hudi()
         if hudi is None:

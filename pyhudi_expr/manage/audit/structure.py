@@ -33,6 +33,8 @@ from pyhudi_expr.tables.hudi_names import (
     PROPERTIES_FILE,
     RECORD_KEY,
     SECONDARY_INDEX_PREFIX,
+    TABLE_CHECKSUM,
+    TABLE_NAME,
 )
 from pyhudi_expr.tables.hudi_table import HudiTable
 from pyhudi_expr.tables.keys.definition import is_virtual
@@ -45,10 +47,33 @@ from pyhudi_expr.tables.mdt.log.lost_files import BOOTSTRAP_PREFIX
 from pyhudi_expr.tables.mdt.store.file_group import EncodedRecords, FileGroup
 from pyhudi_expr.tables.mdt.store.index_records import entries
 from pyhudi_expr.tables.mdt.store.metadata_table import MetadataTable
+from pyhudi_expr.tables.properties import table_checksum
 from pyhudi_expr.tables.timeline.timeline import CommitMetadata, Instant
 
 PARTITION = "table"
 """Stands for the table's own files where findings name a partition of the metadata table."""
+
+
+def check_names(table: HudiTable) -> Iterator[Finding]:
+    """Check that a table's properties have the names that Hudi's readers require."""
+    raw = table.properties.raw
+    expected = table_checksum(raw)
+    checksum = raw.get(TABLE_CHECKSUM, expected)
+    if raw.get(TABLE_NAME) and checksum == expected:
+        return
+    yield Finding(
+        store=Store.HUDI,
+        partition=PARTITION,
+        fault=Fault.UNREADABLE,
+        severity=Severity.QUERY_FAILS,
+        file=PROPERTIES_FILE,
+        subject=TABLE_NAME,
+        expected=f"a name whose {TABLE_CHECKSUM} is {checksum}",
+        found=f"{raw.get(TABLE_NAME, '')!r}",
+        queries="all of Hudi's own readers, and each write",
+        readers=(),
+        remedy="",
+    )
 
 
 def check_stored_keys(table: AuditedTable, unchecked: list[str]) -> Iterator[Finding]:

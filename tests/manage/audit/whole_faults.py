@@ -19,7 +19,9 @@ from pyhudi_expr.tables.hudi_names import (
     FILES,
     METADATA_DIR,
     PARTITION_STATS,
+    PROPERTIES_FILE,
     RECORD_INDEX,
+    TABLE_NAME,
 )
 from pyhudi_expr.tables.mdt.bytes.keys import (
     secondary_key,
@@ -68,6 +70,15 @@ def the_definitions_are_gone(table: LivingTable) -> Expected:
     (table.path / ".hoodie" / ".index_defs" / "index.json").unlink()
     along = tuple((name, Fault.DEFINITION_MISSING) for name in _DEFINED)
     return Expected(COLUMN_STATS, Fault.DEFINITION_MISSING, "index.json", along=along)
+
+
+@fault
+def the_tables_name_is_cut_off(table: LivingTable) -> Expected:
+    """Hudi 1.2 finds another checksum then, and opens the table no more."""
+    path = table.path / PROPERTIES_FILE
+    lines = path.read_text().splitlines()
+    path.write_text("\n".join(line for line in lines if not line.startswith(TABLE_NAME)))
+    return Expected("table", Fault.UNREADABLE, "hoodie.properties")
 
 
 @fault

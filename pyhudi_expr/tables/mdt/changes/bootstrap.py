@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import zlib
 from collections.abc import Iterator
 
 import numpy as np
@@ -99,8 +98,8 @@ def write_table(storage: Storage, name: str, data: TableProperties) -> HudiTable
         hudi_names.RECORD_MERGE_STRATEGY_ID: "00000000-0000-0000-0000-000000000000",
         hudi_names.POPULATE_META_FIELDS: "false",
         hudi_names.DROP_PARTITION_COLUMNS: "false",
-        hudi_names.TABLE_CHECKSUM: str(zlib.crc32(f".{name}".encode())),
     }
+    settings[hudi_names.TABLE_CHECKSUM] = properties.table_checksum(settings)
     storage.write(PROPERTIES_FILE, properties.dump_properties(settings))
     return HudiTable.at(storage)
 
