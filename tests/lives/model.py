@@ -210,7 +210,7 @@ def canonical(rows: Iterable[Mapping[str, Any]], columns: Iterable[str]) -> list
     """Rows as tuples that are equal if the rows are: NaN is a text, and all times are naive."""
     names = list(columns)
     found = [tuple(_value(row.get(name)) for name in names) for row in rows]
-    return sorted(found, key=lambda values: values[0])
+    return sorted(found, key=lambda values: (values[0], repr(values)))
 
 
 def _value(value: Any) -> Any:

@@ -1,4 +1,4 @@
-"""A table whose directory is no Hudi table any more: every engine says so, and at once."""
+"""A table whose files were moved: queries have all rows, or say at once what is wrong."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import pytest
 
 from devtools.ddl import create_with_handler
 from pyhudi_expr.manage.hive.session import QueryError
+from pyhudi_expr.tables.hudi_names import METADATA_DIR, PROPERTIES_FILE
 from tests.hive.query_results import FETCH, MR, Hive
 
 pytestmark = pytest.mark.hive
@@ -44,3 +45,34 @@ def test_a_scan_fails_clearly_and_at_once(hive: Hive, moved: str, query: str, en
         hive.query(query.format(moved), engine)
     assert "is not in a Hudi table" in str(caught.value)
     assert time.monotonic() - begin < 2 * HUDIS_RETRIES
+
+
+@pytest.mark.smoke
+def test_another_file_among_the_lists_of_files_loses_no_row(
+    hive: Hive, golden: Mapping[str, Path], tmp_path: Path
+) -> None:
+    """Of two file groups, Hudi looks for a partition in one."""
+    path = shutil.copytree(golden["cow_v9_txns_simple_meta"], tmp_path / "table")
+    hive.run(create_with_handler("misplaced", path))
+    rows = hive.query("SELECT txn_id FROM misplaced").rows
+    lists = path / METADATA_DIR / "files"
+    file = next(lists.glob("files-0000-0_*.hfile"))
+    shutil.copy(file, lists / file.name.replace("files-0000-0", "col-stats-0000-0"))
+    try:
+        assert hive.query("SELECT txn_id FROM misplaced").rows == rows
+    finally:
+        hive.run("DROP TABLE misplaced")
+
+
+@pytest.mark.smoke
+def test_a_table_with_the_properties_of_its_metadata_table_is_not_empty(
+    hive: Hive, golden: Mapping[str, Path], tmp_path: Path
+) -> None:
+    path = shutil.copytree(golden["cow_v9_txns_simple_meta"], tmp_path / "table")
+    hive.run(create_with_handler("mistaken", path))
+    shutil.copy(path / METADATA_DIR / PROPERTIES_FILE, path / PROPERTIES_FILE)
+    try:
+        with pytest.raises(QueryError, match="is that of a metadata table"):
+            hive.query("SELECT txn_id FROM mistaken")
+    finally:
+        hive.run("DROP TABLE mistaken")

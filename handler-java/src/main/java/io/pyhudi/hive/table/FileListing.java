@@ -18,7 +18,10 @@ import org.apache.hudi.common.model.FileSlice;
 import org.apache.hudi.common.model.HoodieTableQueryType;
 import org.apache.hudi.common.table.HoodieTableMetaClient;
 import org.apache.hudi.common.util.Option;
+import org.apache.hudi.exception.HoodieMetadataException;
+import org.apache.hudi.metadata.HoodieBackedTableMetadata;
 import org.apache.hudi.metadata.HoodieTableMetadata;
+import org.apache.hudi.metadata.MetadataPartitionType;
 import org.apache.hudi.storage.StoragePath;
 
 /**
@@ -78,6 +81,22 @@ public final class FileListing extends BaseHoodieTableFileIndex {
       listing.slices(found).forEach((path, of) -> slices.put(path.getPath(), of));
     }
     return slices;
+  }
+
+  /** With several file groups of lists of files, Hudi would look for a partition in one of them. */
+  @Override
+  protected HoodieTableMetadata createMetadataTable(HoodieEngineContext engine) {
+    HoodieTableMetadata metadata = super.createMetadataTable(engine);
+    if (metadata instanceof HoodieBackedTableMetadata) {
+      int groups =
+          ((HoodieBackedTableMetadata) metadata)
+              .getNumFileGroupsForPartition(MetadataPartitionType.FILES);
+      if (groups != 1) {
+        throw new HoodieMetadataException(
+            getBasePath() + ": expected one file group of file lists, but there are " + groups);
+      }
+    }
+    return metadata;
   }
 
   @Override

@@ -17,6 +17,7 @@ import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.Path;
 import org.apache.hudi.common.config.HoodieMetadataConfig;
 import org.apache.hudi.common.config.TypedProperties;
+import org.apache.hudi.common.model.HoodieFileFormat;
 import org.apache.hudi.common.model.HoodieTableType;
 import org.apache.hudi.common.table.HoodieTableConfig;
 import org.apache.hudi.common.table.HoodieTableMetaClient;
@@ -24,6 +25,7 @@ import org.apache.hudi.common.table.TableSchemaResolver;
 import org.apache.hudi.common.table.timeline.HoodieInstant;
 import org.apache.hudi.common.table.timeline.HoodieTimeline;
 import org.apache.hudi.common.util.Option;
+import org.apache.hudi.exception.HoodieException;
 import org.apache.hudi.hadoop.fs.HadoopFSUtils;
 import org.apache.hudi.storage.StoragePath;
 
@@ -153,6 +155,15 @@ public final class HudiTable {
             .setBasePath(basePath.toString())
             .setLoadActiveTimelineOnLoad(true)
             .build();
+    HoodieTableConfig own = metaClient.getTableConfig();
+    if (own.getBaseFileFormat() == HoodieFileFormat.HFILE) {
+      // It has no data files of that format, so each query would have no rows.
+      throw new HoodieException(
+          new Path(basePath, PROPERTIES)
+              + " is that of a metadata table, "
+              + own.getTableName()
+              + ": restore it from a backup");
+    }
     return new HudiTable(metaClient, basePath, null, null);
   }
 
