@@ -19,8 +19,5 @@ DEFAULT_DIALECT = "hive"
 DEFAULT_VIEW = "snapshot"
 """The files that are read: base and log files."""
 
-METASTORE = "PYHUDI_METASTORE"
-"""The environment variable with the addresses of a Hive metastore."""
-
 #: Long enough to read every footer that a predicate needs.
 FOOTER_WAIT_SECONDS = 600.0

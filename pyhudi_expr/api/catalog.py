@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
-from pyhudi_expr.api import METASTORE
 from pyhudi_expr.api.functions import table
 from pyhudi_expr.api.table import Table
 from pyhudi_expr.errors import InvalidType, InvalidValue, UnsupportedTable
@@ -16,6 +14,7 @@ from pyhudi_expr.manage.hive.metastore_table import INPUT_FORMATS, STORAGE_HANDL
 from pyhudi_expr.manage.hive.registration import METADATA_VIEW
 from pyhudi_expr.tables.metastore import MetastoreClient, NamedTable
 from pyhudi_expr.tables.properties import TableType
+from pyhudi_expr.user_settings import user_setting
 
 _NAME = re.compile(r"(\w+)\.(\w+)")
 _READ_OPTIMIZED = "hoodie.query.as.ro.table"
@@ -38,7 +37,7 @@ def load_table(
             hudi` has registered it.
         metastore: Addresses of metastores, `thrift://host:9083,...`; the first that can be reached
             is asked (Hive 2.3 and later, without logins or TLS). None: those of the environment
-            variable PYHUDI_METASTORE.
+            variable PYHUDI_METASTORE, or of `metastore` in ~/.config/pyhudi/config.toml.
         storage_options: As of `table`. The table's properties in the metastore are its
             `catalog_properties`.
         footers: As of `table`.
@@ -86,11 +85,11 @@ def list_tables(database: str, *, metastore: str | None = None) -> list[str]:
 
 @contextmanager
 def _asked(metastore: str | None) -> Iterator[MetastoreClient]:
-    uris = metastore or os.environ.get(METASTORE)
+    uris = metastore or user_setting("metastore")
     if not uris:
         raise InvalidValue(
-            f"metastore: expected the addresses of a Hive metastore, or {METASTORE} in the "
-            "environment, such as thrift://host:9083"
+            "metastore: expected the addresses of a Hive metastore, such as thrift://host:9083; or "
+            "PYHUDI_METASTORE in the environment, or metastore in ~/.config/pyhudi/config.toml"
         )
     client = MetastoreClient(uris)
     try:

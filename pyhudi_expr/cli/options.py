@@ -16,8 +16,8 @@ from typing import Any, TypeAlias
 import click
 from click.shell_completion import CompletionItem
 
-from pyhudi_expr.api import METASTORE
 from pyhudi_expr.errors import HudiError
+from pyhudi_expr.user_settings import user_setting
 
 #: The value of a command's option, as click has converted it.
 OptionValue: TypeAlias = Any
@@ -38,10 +38,10 @@ _PATIENCE = 1.0
 def table_location(table: str) -> str:
     """Return a URI or an absolute path; relative paths are resolved.
 
-    `database.table` is asked of the metastore that the environment names, if there is one.
+    `database.table` is asked of the user's metastore, if one is set.
     """
-    if is_table_name(table) and METASTORE in os.environ:
-        return _named_location(table, os.environ[METASTORE])
+    if is_table_name(table) and (metastore := user_setting("metastore")):
+        return _named_location(table, metastore)
     return table if ":" in table.split("/")[0] else str(Path(table).absolute())
 
 

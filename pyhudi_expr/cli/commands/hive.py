@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from functools import wraps
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from pyhudi_expr.cli.terminal import DRY_RUN, YES, echo, is_asked
 from pyhudi_expr.manage.hive import DEFAULT_PORT, STATEMENT_TIMEOUT, TIMEOUT, HiveAddress
 from pyhudi_expr.manage.hive.jars import CENTRAL, HANDLERS, put_jars
 from pyhudi_expr.optional_dependencies import require_extra
+from pyhudi_expr.user_settings import user_setting
 
 _PASSWORD = "PYHUDI_HS2_PASSWORD"
 _AUTHS = ("NONE", "NOSASL", "LDAP", "CUSTOM", "KERBEROS")
@@ -79,8 +81,8 @@ def _with_address(command: Command) -> Command:
         (
             click.option(
                 "--hs2",
-                default="127.0.0.1",
-                show_default=True,
+                default=_set_or("hs2", "127.0.0.1"),
+                show_default="127.0.0.1",
                 metavar="HOST[:PORT]",
                 envvar="PYHUDI_HS2",
                 help=f"HiveServer2, by default port {DEFAULT_PORT}; also PYHUDI_HS2.",
@@ -88,14 +90,15 @@ def _with_address(command: Command) -> Command:
             click.option("--database", default="default", show_default=True, help="In Hive."),
             click.option(
                 "--user",
+                default=_set_or("hs2_user", None),
                 envvar="PYHUDI_HS2_USER",
                 help=f"Also PYHUDI_HS2_USER; the password is in {_PASSWORD}.",
             ),
             click.option(
                 "--auth",
                 type=click.Choice(_AUTHS, case_sensitive=False),
-                default="NONE",
-                show_default=True,
+                default=_set_or("hs2_auth", "NONE"),
+                show_default="NONE",
                 envvar="PYHUDI_HS2_AUTH",
                 help="hive.server2.authentication.",
             ),
@@ -110,8 +113,8 @@ def _with_address(command: Command) -> Command:
             click.option(
                 "--timeout",
                 type=SECONDS,
-                default=TIMEOUT,
-                show_default=True,
+                default=_set_or("hs2_timeout", TIMEOUT),
+                show_default=str(TIMEOUT),
                 envvar="PYHUDI_HS2_TIMEOUT",
                 metavar="SECONDS",
                 help="For connecting and each answer until a session; also PYHUDI_HS2_TIMEOUT.",
@@ -119,8 +122,8 @@ def _with_address(command: Command) -> Command:
             click.option(
                 "--statement-timeout",
                 type=SECONDS,
-                default=STATEMENT_TIMEOUT,
-                show_default=True,
+                default=_set_or("hs2_statement_timeout", STATEMENT_TIMEOUT),
+                show_default=str(STATEMENT_TIMEOUT),
                 envvar="PYHUDI_HS2_STATEMENT_TIMEOUT",
                 metavar="SECONDS",
                 help="For each statement; HiveServer2 goes on with one that is given up. Also"
@@ -130,6 +133,11 @@ def _with_address(command: Command) -> Command:
     ):
         decorated = option(decorated)
     return decorated
+
+
+def _set_or(key: str, default: OptionValue) -> Callable[[], OptionValue]:
+    """Return what an option is without a value: the user's setting, or else its default."""
+    return lambda: user_setting(key) or default
 
 
 def _host_and_port(hs2: str) -> tuple[str, int]:

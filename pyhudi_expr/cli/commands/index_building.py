@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
 import click
 
-from pyhudi_expr.api import METASTORE
 from pyhudi_expr.api.display import size_text
 from pyhudi_expr.cli import reports
 from pyhudi_expr.cli.options import Command, is_table_name, table_location
@@ -21,6 +19,7 @@ from pyhudi_expr.manage.indexing.preparation import Work
 from pyhudi_expr.manage.indexing.statements import CreateIndex, RefreshIndex
 from pyhudi_expr.tables.locks import PROVIDER, SETTINGS, TableLock
 from pyhudi_expr.tables.storage import Storage
+from pyhudi_expr.user_settings import user_setting
 
 _WITH_METASTORE = {"spark.sql.catalogImplementation": "hive"}
 
@@ -84,7 +83,7 @@ def report_built(built: BuildResult | None, as_json: bool, nothing_done: str) ->
 
 def located(table: str, settings: Mapping[str, Any]) -> str:
     """Return the base path of a table given by its path, or by its name in the metastore."""
-    if not is_table_name(table) or METASTORE in os.environ:
+    if not is_table_name(table) or user_setting("metastore"):
         return table_location(table)
     purpose, master, own = f"looking up {table}", settings["master"], settings["settings"]
     with spark_session(purpose, master, own, _WITH_METASTORE) as spark:

@@ -14,6 +14,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from pyhudi_expr.errors import HudiError
+from pyhudi_expr.user_settings import STORAGE_OPTIONS, settings_in_file, variable
 
 #: By this option local directories are opened with links confined, see `local_files`.
 LINKS_OPTION, LINKS_INSIDE = "local_links", "inside"
@@ -84,7 +85,7 @@ def _flat(options: Mapping[str, object], prefix: str) -> Iterator[tuple[str, str
             raise HudiError(f"the storage option {name}: expected a text")
 
 
-OPTIONS_VARIABLE = "PYHUDI_STORAGE_OPTIONS"
+OPTIONS_VARIABLE = variable(STORAGE_OPTIONS)
 """Storage options of this process and of those that it starts, as JSON."""
 
 _OF_HADOOP = ("hdfs_via", "hadoop_conf_dir")
@@ -104,16 +105,17 @@ def set_storage_options(options: Mapping[str, str]) -> None:
 def process_options() -> Mapping[str, str]:
     """Return what `set_storage_options`, or who started this process, has set.
 
-    That may be in `PYHUDI_HDFS_VIA` and `PYHUDI_HADOOP_CONF_DIR`, too.
+    That may be in `PYHUDI_HDFS_VIA` and `PYHUDI_HADOOP_CONF_DIR`, too. If nothing is set, they are
+    those of the user's file.
 
     Raises:
-        HudiError: The environment variable does not hold options.
+        HudiError: The environment variable, or the user's file, does not hold options.
     """
     variables = {name: os.environ.get(f"PYHUDI_{name.upper()}") for name in _OF_HADOOP}
     own = {name: value for name, value in variables.items() if value}
     text = os.environ.get(OPTIONS_VARIABLE)
     if not text:
-        return own
+        return joined_options(option_texts(settings_in_file().get(STORAGE_OPTIONS, {})), own)
     try:
         options = json.loads(text)
     except ValueError:  # its message may quote the text
