@@ -26,6 +26,10 @@ The rows themselves, without a query engine:
     table.scan().filter("fare > 100").select(["id"]).limit(10)
     for batch in scan: ...
 
+Lazily, by the conditions of other engines' queries:
+
+    scan.to_duckdb("trips"), table.to_polars()
+
 A predicate is SQL text, a pyarrow expression, or a list of filters. Pruning never loses a row: a
 file is left out only if the table's statistics prove that no row of it can match. A part of a
 predicate that cannot be evaluated is reported by a PyHudiWarning. Each of them is a HudiExpression

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import asyncio
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.dataset as ds
 
 from pyhudi_expr.api.arguments import row_limit, shown_columns
 from pyhudi_expr.api.display import html, lines
@@ -15,6 +18,7 @@ from pyhudi_expr.api.plan import Plan, Question
 from pyhudi_expr.api.predicates import Predicate, warn_if_unevaluated, warn_of_query
 from pyhudi_expr.api.progress import progress_bar
 from pyhudi_expr.errors import InvalidType, InvalidValue
+from pyhudi_expr.expr.nodes import HudiExpression
 from pyhudi_expr.index.prune import Pruner, PruneResult
 from pyhudi_expr.optional_dependencies import require_extra
 from pyhudi_expr.rows.scan import Progress, RowStream, scan_snapshot
@@ -23,7 +27,6 @@ from pyhudi_expr.rows.sorting import Order
 if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
-    import pyarrow.dataset as ds
     from duckdb import DuckDBPyConnection, DuckDBPyRelation
 
 
@@ -103,24 +106,35 @@ class Scan:
         assert isinstance(frame, polars.DataFrame)
         return frame
 
-    def to_duckdb(self, connection: DuckDBPyConnection, name: str) -> DuckDBPyRelation:
-        """Make all rows, which are read now, a view of a DuckDB connection.
+    def to_duckdb(
+        self, name: str, connection: DuckDBPyConnection | None = None
+    ) -> DuckDBPyRelation:
+        """Make the rows a view of DuckDB.
+
+        Each query of the view reads the columns that it needs, of the files that can match its
+        conditions, too. The rows of a scan with a limit or an order are read now instead.
 
         Args:
-            connection: The connection, or the module `duckdb` for its default one.
             name: The name of the view; an existing view of this name is replaced.
+            connection: A connection of DuckDB. None: its default one, that of `duckdb.sql`.
 
         Returns:
             The view, as a `duckdb.DuckDBPyRelation`.
         """
+        if not isinstance(name, str):
+            got = type(name).__name__
+            raise InvalidType(f"name: expected a str, got {got}; write to_duckdb(name, connection)")
+        if not name.strip():
+            raise InvalidValue("name: expected the name of a view, got an empty text")
+        if connection is None:
+            import duckdb
+
+            connection = duckdb.default_connection()
         if not hasattr(connection, "register") or not hasattr(connection, "view"):
             got = type(connection).__name__
             raise InvalidType(f"connection: expected a DuckDB connection, got {got}")
-        if not isinstance(name, str):
-            raise InvalidType(f"name: expected a str, got {type(name).__name__}")
-        if not name.strip():
-            raise InvalidValue("name: expected the name of a view, got an empty text")
-        connection.register(name, self.to_arrow())
+        is_fixed = self._request.limit is not None or self._rows.order
+        connection.register(name, self.to_arrow() if is_fixed else _View(self))
         return connection.view(name)
 
     def count(self) -> int:
@@ -139,6 +153,12 @@ class Scan:
     def __iter__(self) -> Iterator[pa.RecordBatch]:
         """Return the rows as batches, see `batches`."""
         return self.batches()
+
+    async def __aiter__(self) -> AsyncIterator[pa.RecordBatch]:
+        """Return the rows as batches, each read in a thread."""
+        batches = self.batches()
+        while (batch := await asyncio.to_thread(next, batches, None)) is not None:
+            yield batch
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         """Return the rows as a capsule of Arrow's C stream interface."""
@@ -206,6 +226,22 @@ class Scan:
             yield self._rows.reporting_to(heard)
 
 
+class _View(ds.InMemoryDataset):
+    """Rows for DuckDB alone, which asks a dataset for nothing but its schema and this scanner."""
+
+    def __init__(self, scan: Scan) -> None:
+        super().__init__(scan.schema.empty_table())  # type: ignore[call-arg]
+        self._request = scan._request
+
+    def scanner(  # type: ignore[override]
+        self, columns: Sequence[str] | None = None, filter: pc.Expression | None = None
+    ) -> ds.Scanner:
+        request = self._request
+        question = request.question.restricted(filter)
+        found = replace(request, question=question, columns=columns or request.columns).scan()
+        return ds.Scanner.from_batches(found.to_reader())
+
+
 @dataclass(frozen=True)
 class ScanRequest:
     """What `Table.scan` was asked for; `Scan` has the rows.
@@ -230,9 +266,20 @@ class ScanRequest:
 
     def scan(self) -> Scan:
         """Return the rows. Raises HudiError."""
+        rows = self.rows()
+        plan = self.question.plan(rows.result)
+        warn_if_unevaluated(plan.result, plan.predicate)
+        return Scan(rows.schema, plan, rows, self)
+
+    def rows(self, pruned_by: Sequence[HudiExpression] = ()) -> RowStream:
+        """Return the rows as other rooms do. Raises HudiError.
+
+        Args:
+            pruned_by: Conditions that the caller filters the rows by.
+        """
         question = self.question
         with progress_bar("pruning files", self.shows_progress):
-            rows = scan_snapshot(
+            return scan_snapshot(
                 self.pruner,
                 question.snapshot,
                 question.predicates,
@@ -243,7 +290,5 @@ class ScanRequest:
                 order_by=self.order_by,
                 progress=self.progress,
                 buckets=question.buckets,
+                pruned_by=pruned_by,
             )
-        plan = question.plan(rows.result)
-        warn_if_unevaluated(plan.result, plan.predicate)
-        return Scan(rows.schema, plan, rows, self)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import asdict
-from typing import TYPE_CHECKING
+from functools import wraps
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 import pyarrow as pa
 
@@ -45,6 +47,8 @@ from pyhudi_expr.tables.properties import StatedBuckets
 # What only some of the methods need is imported on use: a new process takes most of its time for
 # imports.
 if TYPE_CHECKING:
+    import pandas as pd
+    import polars as pl
     import pyarrow.dataset as ds
 
     from pyhudi_expr.api.scan import Scan
@@ -58,6 +62,25 @@ _FINDINGS = pa.schema(
         ("readers", pa.list_(pa.string())),
     ]
 )
+
+
+_Given = ParamSpec("_Given")
+_Found = TypeVar("_Found")
+
+
+def _in_thread(
+    method: Callable[_Given, _Found],
+) -> Callable[_Given, Coroutine[Any, Any, _Found]]:
+    """Return a method for programs with an event loop, which goes on meanwhile."""
+
+    @wraps(method)
+    async def called(*args: _Given.args, **options: _Given.kwargs) -> _Found:
+        return await asyncio.to_thread(method, *args, **options)
+
+    called.__doc__ = f"Await what `{method.__name__}` returns, which a thread does.\n\n" + (
+        method.__doc__ or ""
+    )
+    return called
 
 
 class Table:
@@ -376,6 +399,12 @@ class Table:
             self._pruner, question, names, most, order_by, heard, self._shows_progress
         ).scan()
 
+    scan_async = _in_thread(scan)
+
+    def to_pandas(self, **options: object) -> pd.DataFrame:
+        """Return all rows as a `pandas.DataFrame`; `options` are those of `Scan.to_pandas`."""
+        return self.scan().to_pandas(**options)
+
     def to_pyarrow_dataset(
         self,
         predicate: Predicate | None = None,
@@ -413,6 +442,30 @@ class Table:
         found = self.scan(predicate, None, as_of, view=view, dialect=dialect, zone=zone, meta=meta)
         with self._bar("opening files"):
             return found._rows.to_filtered_dataset()
+
+    def to_polars(
+        self, *, as_of: Instant | None = None, view: View = DEFAULT_VIEW, meta: bool = False
+    ) -> pl.LazyFrame:
+        """Return the table as a `polars.LazyFrame`, of which a query reads what it needs.
+
+        The conditions, columns and first rows of a query are pushed down to the files: those that
+        cannot match are not read. All queries of the frame see the table as it is now. Polars
+        filters the rows by its own rules. DuckDB queries the frame by its variable's name, and
+        pushes its conditions down, too.
+
+        Warns with a PyHudiWarning when a query has conditions that no file is pruned by.
+
+        Args:
+            as_of: See the class.
+            view: "snapshot" or "read_optimized".
+            meta: Whether Hudi's own columns (`_hoodie_...`) come first, besides the others.
+
+        Raises:
+            HudiError: As `scan` does.
+        """
+        from pyhudi_expr.api.polars_source import lazy_frame
+
+        return lazy_frame(self.scan(as_of=as_of, view=view, meta=meta))
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle the location and the options, secrets in them included; the copy opens it anew."""

@@ -183,6 +183,7 @@ def scan_snapshot(
     order_by: Order | None = None,
     progress: Callable[[Progress], None] = unheard,
     buckets: StatedBuckets | None = None,
+    pruned_by: Sequence[HudiExpression] = (),
 ) -> RowStream:
     """Scan a table as a pruner opened it for the rows that match all filters.
 
@@ -200,6 +201,8 @@ def scan_snapshot(
             `sort_keys`. With a limit, files that cannot hold one of the first rows are not read.
         progress: Called after each batch.
         buckets: What is stated of the table's buckets.
+        pruned_by: Conditions by which files are pruned, and rows not filtered: the caller does
+            that, and gives no limit.
 
     Raises:
         HudiError: The table cannot be read, a column does not exist (UnknownColumn), or the filter
@@ -212,7 +215,8 @@ def scan_snapshot(
     table, schema = snapshot.table, snapshot.schema
     check_supported(table)
     parts = [_Part.of(one, snapshot, dialect, zone) for one in filters]
-    predicate = conjunction([part.predicate for part in parts]) if parts else ALWAYS
+    conditions = [*(part.predicate for part in parts), *pruned_by]
+    predicate = conjunction(conditions) if conditions else ALWAYS
     request = PruneRequest(
         predicate,
         snapshot.listing.view,

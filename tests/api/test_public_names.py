@@ -42,8 +42,8 @@ MEMBERS = {
     "Table": [
         *("audit", "column_ranges", "columns", "count", "explain", "files", "head", "history"),
         *("indexes", "instant", "name"),
-        *("properties", "prune", "scan", "schema", "schema_at", "table_type"),
-        *("to_pyarrow_dataset", "uri", "version"),
+        *("properties", "prune", "scan", "scan_async", "schema", "schema_at", "table_type"),
+        *("to_pandas", "to_polars", "to_pyarrow_dataset", "uri", "version"),
     ],
     "Plan": [
         *("bytes_kept", "bytes_total", "explain", "files", "files_kept", "files_skipped"),
@@ -93,7 +93,7 @@ PARAMETERS = {
     ph.Scan.filter: ["self", "predicate"],
     ph.Scan.select: ["self", "columns"],
     ph.Scan.limit: ["self", "n"],
-    ph.Scan.to_duckdb: ["self", "connection", "name"],
+    ph.Scan.to_duckdb: ["self", "name", "connection"],
 }
 
 

@@ -4,6 +4,8 @@ pruning.
 
 from __future__ import annotations
 
+import asyncio
+import inspect
 import json
 import shutil
 from collections.abc import Mapping
@@ -177,7 +179,7 @@ def test_every_form_has_the_same_rows(
     )
     assert pl.DataFrame(scan).height == len(rows)
     connection = duckdb.connect()
-    view = scan.to_duckdb(connection, "trips")
+    view = scan.to_duckdb("trips", connection)
     assert view.count("*").fetchall() == [(len(rows),)]
     twice = "SELECT count(*) FROM trips UNION ALL SELECT count(*) FROM trips"
     assert connection.sql(twice).fetchall() == [(len(rows),)] * 2
@@ -186,13 +188,40 @@ def test_every_form_has_the_same_rows(
 
 def test_a_view_of_duckdb_is_replaced_and_needs_a_connection(golden: Mapping[str, Path]) -> None:
     table, connection = ph.table(golden[COW]), duckdb.connect()
-    table.scan(limit=3).to_duckdb(connection, "t")
-    table.scan(limit=1).to_duckdb(connection, "t")
+    table.scan(limit=3).to_duckdb("t", connection)
+    table.scan(limit=1).to_duckdb("t", connection)
     assert connection.sql("SELECT count(*) FROM t").fetchall() == [(1,)]
     with pytest.raises(TypeError, match="expected a DuckDB connection, got str"):
-        table.scan().to_duckdb("t", connection)
-    with pytest.raises(TypeError, match="name: expected a str, got int"):
-        table.scan().to_duckdb(connection, 1)
+        table.scan().to_duckdb("t", "trips")
+    with pytest.raises(TypeError, match=r"name: expected a str, .*to_duckdb\(name, connection\)"):
+        table.scan().to_duckdb(connection, "t")
+
+
+@pytest.mark.parametrize(
+    "condition", ["rider = 'R-27182'", "id IN (1, 70000)", "city LIKE 'Os%' AND day > '2024-01-08'"]
+)
+def test_a_query_of_a_view_reads_what_it_needs(indexed_trips: Path, condition: str) -> None:
+    table, slices = ph.table(indexed_trips), list[int]()
+    scan = table.scan("fare > 10", progress=lambda done: slices.append(done.slices_total))
+    view = scan.to_duckdb("trips")
+    assert view.columns == scan.schema.names
+    expected = table.scan(f"fare > 10 AND {condition}", ["fare"])
+    fares = expected.to_arrow()["fare"].to_pylist()
+    sql = f"SELECT count(*), max(fare) FROM trips WHERE {condition}"
+    assert duckdb.sql(sql).fetchall() == [(len(fares), max(fares))]
+    assert set(slices) == {expected.plan.files_kept}
+    assert expected.plan.files_kept < 10
+
+
+def test_a_program_with_an_event_loop_awaits_rows(indexed_trips: Path) -> None:
+    table = ph.table(indexed_trips)
+
+    async def rows() -> list[int | None]:
+        scan = await table.scan_async("fare > 165", ["id"])
+        return [number async for batch in scan for number in batch["id"].to_pylist()]
+
+    assert asyncio.run(rows()) == table.scan("fare > 165").to_arrow()["id"].to_pylist()
+    assert inspect.signature(table.scan_async) == inspect.signature(table.scan)
 
 
 @pytest.mark.parametrize(
