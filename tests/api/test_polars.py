@@ -136,6 +136,7 @@ def test_a_frame_stays_at_its_state_of_the_table(golden: Mapping[str, Path]) -> 
     assert then.height != table.count()
 
 
+@pytest.mark.skipif(_VERSION < (1, 31), reason="Polars shows no condition to the source")
 def test_what_no_file_is_pruned_by_is_reported(indexed_trips: Path) -> None:
     frame = ph.table(indexed_trips).to_polars()
     with pytest.warns(ph.PyHudiWarning, match=r"dt\.year\(\).*\(the rows are right\)"):
@@ -156,8 +157,8 @@ def test_rows_are_those_that_polars_finds_in_all(tmp_path: Path, kept: list[int]
             condition = _condition(random, 2)
             kept.clear()
             with _named(condition):
-                found = frame.filter(condition).select("id").collect()["id"].to_list()
-                assert sorted(found) == every.filter(condition)["id"].sort().to_list()
+                found = frame.filter(condition).select("id").collect()["id"].sort()
+                assert found.to_list() == every.filter(condition)["id"].sort().to_list()
             skipped += 8 - kept[0]
     assert skipped > 0
 
@@ -185,7 +186,8 @@ def _condition(random: Random, depth: int) -> pl.Expr:
     if depth and random.random() < 0.5:
         one, two = (_condition(random, depth - 1) for _ in range(2))
         return random.choice((one & two, one | two, ~one))
-    name = random.choice(list(COLUMNS))
+    # Older versions fail for decimals of other scales.
+    name = random.choice([one for one in COLUMNS if _SHOWS_ALL or one not in ("m", "w")])
     own = COLUMNS[name].values
     first, second = (pl.lit(random.choice([*own, *_OTHERS.get(name, ())])) for _ in range(2))
     column = c(name)
