@@ -9,7 +9,7 @@ Start with a table, by a path or a URI:
     table.columns, table.head(), table.count()
     table.files(), table.history(), table.indexes()
 
-Or by its name in a Hive metastore, `thrift://host:9083` in PYHUDI_METASTORE:
+Or by its name in a Hive metastore or AWS Glue, `thrift://host:9083` or `glue` in PYHUDI_METASTORE:
 
     ph.list_tables("sales"), ph.load_table("sales.trips")
 

@@ -1,4 +1,4 @@
-"""Tables by their names in a Hive metastore."""
+"""Tables by their names in a Hive metastore, or in AWS Glue."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from pyhudi_expr.errors import InvalidType, InvalidValue, UnsupportedTable
 from pyhudi_expr.manage.hive.adoption import OURS_FOR
 from pyhudi_expr.manage.hive.metastore_table import INPUT_FORMATS, STORAGE_HANDLER
 from pyhudi_expr.manage.hive.registration import METADATA_VIEW
+from pyhudi_expr.tables.glue import GlueClient, is_glue
 from pyhudi_expr.tables.metastore import MetastoreClient, NamedTable
 from pyhudi_expr.tables.properties import TableType
 from pyhudi_expr.user_settings import user_setting
@@ -30,14 +31,16 @@ def load_table(
     footers: bool = False,
     progress: bool = True,
 ) -> Table:
-    """Open a Hudi table by its name in a Hive metastore.
+    """Open a Hudi table by its name in a Hive metastore, or in AWS Glue.
 
     Args:
         name: `database.table`, as Hudi's sync, `pyhudi hive register` or `CREATE TABLE ... USING
             hudi` has registered it.
         metastore: Addresses of metastores, `thrift://host:9083,...`; the first that can be reached
-            is asked (Hive 2.3 and later, without logins or TLS). None: those of the environment
-            variable PYHUDI_METASTORE, or of `metastore` in ~/.config/pyhudi/config.toml.
+            is asked (Hive 2.3 and later, without logins or TLS). `glue`, or `glue://eu-west-1` of
+            another region than AWS's settings name, for AWS Glue (the extra `glue`). None: that of
+            the environment variable PYHUDI_METASTORE, or of `metastore` in
+            ~/.config/pyhudi/config.toml.
         storage_options: As of `table`. The table's properties in the metastore are its
             `catalog_properties`.
         footers: As of `table`.
@@ -65,7 +68,7 @@ def load_table(
 
 
 def list_tables(database: str, *, metastore: str | None = None) -> list[str]:
-    """Return the names of the Hudi tables of a database of a Hive metastore, sorted.
+    """Return the names of the Hudi tables of a database, sorted.
 
     Of a merge-on-read table that Hudi has synced, these are the name with `_rt` or none, and that
     with `_ro`, its read-optimized view.
@@ -84,14 +87,15 @@ def list_tables(database: str, *, metastore: str | None = None) -> list[str]:
 
 
 @contextmanager
-def _asked(metastore: str | None) -> Iterator[MetastoreClient]:
+def _asked(metastore: str | None) -> Iterator[MetastoreClient | GlueClient]:
     uris = metastore or user_setting("metastore")
     if not uris:
         raise InvalidValue(
-            "metastore: expected the addresses of a Hive metastore, such as thrift://host:9083; or "
-            "PYHUDI_METASTORE in the environment, or metastore in ~/.config/pyhudi/config.toml"
+            "metastore: expected the addresses of a Hive metastore, such as thrift://host:9083, or "
+            "glue; or PYHUDI_METASTORE in the environment, or metastore in "
+            "~/.config/pyhudi/config.toml"
         )
-    client = MetastoreClient(uris)
+    client = GlueClient(uris) if is_glue(uris) else MetastoreClient(uris)
     try:
         yield client
     finally:
