@@ -11,6 +11,7 @@ from pyspark.sql import SparkSession
 from devtools.ddl import create_native
 from devtools.matrix import Matrices, Partitioning
 from devtools.tables import HudiTable, TableSpec, TableType, create
+from pyhudi_expr.manage.hive.doctor import EXPLAIN_HOOK
 from pyhudi_expr.manage.hive.session import QueryError
 from tests.hive.expected_rows import Truths
 from tests.hive.query_results import FETCH, MR, TEZ, Hive
@@ -198,6 +199,7 @@ def test_our_input_format_prunes_a_native_table_as_well(
 
 #: With these, Hive refuses statements before it plans them, even those without a row to write.
 NO_INSERTS = {"hive.insert.into.external.tables": "false"}
+WITH_HOOK = {"hive.semantic.analyzer.hook": EXPLAIN_HOOK}
 
 
 @pytest.mark.smoke("tez")
@@ -218,6 +220,9 @@ def test_a_native_table_with_our_input_format_is_read_only(
         for condition in ("< 5", "< -5"):
             with pytest.raises(QueryError, match="external table is not allowed"):
                 hive.query(f"{write} {condition}", engine, settings=NO_INSERTS)
+            with pytest.raises(QueryError, match=f"{spec.name}: Hudi tables are read-only") as no:
+                hive.query(f"{write} {condition}", engine, settings=WITH_HOOK)
+            assert "\tat " not in no.value.reason
     assert everything_in(table) == before
 
 

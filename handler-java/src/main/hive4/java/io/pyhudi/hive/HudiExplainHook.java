@@ -2,17 +2,23 @@ package io.pyhudi.hive;
 
 import io.pyhudi.hive.planning.PlannedScans;
 import io.pyhudi.hive.scan.ExplainedScan;
+import java.util.EnumSet;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.Path;
 import org.apache.hadoop.hive.ql.exec.ExplainTask;
 import org.apache.hadoop.hive.ql.exec.Operator;
 import org.apache.hadoop.hive.ql.exec.TableScanOperator;
 import org.apache.hadoop.hive.ql.exec.Task;
+import org.apache.hadoop.hive.ql.hooks.WriteEntity;
+import org.apache.hadoop.hive.ql.hooks.WriteEntity.WriteType;
+import org.apache.hadoop.hive.ql.metadata.Table;
 import org.apache.hadoop.hive.ql.parse.AbstractSemanticAnalyzerHook;
 import org.apache.hadoop.hive.ql.parse.HiveSemanticAnalyzerHookContext;
+import org.apache.hadoop.hive.ql.parse.SemanticException;
 import org.apache.hadoop.hive.ql.plan.ExplainWork;
 import org.apache.hadoop.hive.ql.plan.FetchWork;
 import org.apache.hadoop.hive.ql.plan.MapWork;
@@ -25,12 +31,19 @@ import org.slf4j.LoggerFactory;
  * Shows pruning in EXPLAIN for tables without the storage handler that one of the input formats
  * reads, as {@code hive.semantic.analyzer.hook}. Hive offers an input format nothing for EXPLAIN.
  * It changes no plan. To queries it adds {@link AdoptedTables}, also where Hive does not vectorise.
+ * Writes to such tables are refused here, so that {@link HudiOutputFormat} need not fail a job.
  */
 public final class HudiExplainHook extends AbstractSemanticAnalyzerHook {
   private static final Logger LOG = LoggerFactory.getLogger(HudiExplainHook.class);
+  private static final Set<WriteType> WRITES =
+      EnumSet.of(WriteType.INSERT, WriteType.INSERT_OVERWRITE);
 
   @Override
-  public void postAnalyze(HiveSemanticAnalyzerHookContext context, List<Task<?>> tasks) {
+  public void postAnalyze(HiveSemanticAnalyzerHookContext context, List<Task<?>> tasks)
+      throws SemanticException {
+    for (WriteEntity written : context.getOutputs()) {
+      refuseWrite(written);
+    }
     AdoptedTables.add();
     try {
       for (Task<?> task : tasks) {
@@ -40,6 +53,16 @@ public final class HudiExplainHook extends AbstractSemanticAnalyzerHook {
       }
     } catch (Exception | LinkageError e) {
       LOG.warn("EXPLAIN cannot tell what would be pruned", e);
+    }
+  }
+
+  private static void refuseWrite(WriteEntity written) throws SemanticException {
+    Table table = written.getTable();
+    if (table != null
+        && WRITES.contains(written.getWriteType())
+        && HudiOutputFormat.class.getName().equals(table.getSd().getOutputFormat())) {
+      String name = table.getFullyQualifiedName();
+      throw new SemanticException(name + ": " + HudiOutputFormat.READ_ONLY);
     }
   }
 
