@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 from collections.abc import Sequence
+from importlib.resources import files
 from pathlib import Path
 from statistics import median
 from tempfile import mkdtemp
@@ -49,11 +51,13 @@ _READ, _SKIPPED = "■", "·"
     epilog=examples(
         ("pyhudi demo", "in a new temporary directory"),
         ("pyhudi demo ./trips", "in this one"),
+        ("pyhudi demo ./trips --notebook", "with a notebook for Jupyter beside it"),
     ),
 )
 @click.argument("directory", required=False, type=click.Path(path_type=Path))
+@click.option("--notebook", "with_notebook", is_flag=True, help="Write a notebook about it, too.")
 @AS_JSON
-def demo(directory: Path | None, as_json: bool) -> None:
+def demo(directory: Path | None, with_notebook: bool, as_json: bool) -> None:
     """Write a small Hudi table with indexes, and show which of its files some queries read.
 
     The table (copy on write, 80 files, 160,000 rows, with column_stats and a secondary index) stays
@@ -65,6 +69,7 @@ def demo(directory: Path | None, as_json: bool) -> None:
         write_demo_table(path)
         write_demo_indexes(path)
     written = asked_table(table_location(str(path)), footers=False)
+    notebook = _notebook(path) if with_notebook else None
     found = [(text, written.prune(text)) for text in _QUERIES]
     if as_json:
         queries = [
@@ -87,7 +92,10 @@ def demo(directory: Path | None, as_json: bool) -> None:
     explained = written.explain(_EXPLAINED)
     _print_why(explained, path)
     page = _drawn(explained, path)
-    _print_next(path, page)
+    echo(f"  as a page for the browser: {page}")
+    if notebook:
+        echo(f"\nAs a notebook: jupyter lab {shlex.quote(str(notebook))}")
+    _print_next(path)
 
 
 def _print_queries(found: Sequence[tuple[str, Plan]]) -> None:
@@ -121,9 +129,22 @@ def _drawn(explained: Explanation, path: Path) -> Path:
     return page
 
 
-def _print_next(path: Path, page: Path) -> None:
+def _notebook(path: Path) -> Path:
+    """Write the notebook about the demo's table beside it, and return its path."""
+    written = json.loads(files("pyhudi_expr.cli").joinpath("demo.ipynb").read_text("utf-8"))
+    for cell in written["cells"]:
+        cell["source"] = [
+            line.replace('ph.table("trips")', f"ph.table({str(path.resolve())!r})")
+            for line in cell["source"]
+        ]
+    notebook = path.with_name(f"{path.name}.ipynb")
+    notebook.write_text(json.dumps(written, indent=1), "utf-8")
+    return notebook
+
+
+def _print_next(path: Path) -> None:
     typed = shlex.quote(str(path))
-    echo(f"  as a page for the browser: {page}\n\nNext:")
+    echo("\nNext:")
     for command, text, purpose in (
         ("inspect", "", "what the table is"),
         ("explain", _EXPLAINED, "what each part of a condition skips"),

@@ -6,9 +6,11 @@ import shlex
 from contextlib import redirect_stdout
 from pathlib import Path
 
+import nbformat
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from nbclient import NotebookClient
 
 from pyhudi_expr import scan
 from pyhudi_expr.cli.demo_table import ONE_RIDER, write_demo_table
@@ -80,6 +82,19 @@ def test_the_demo_shows_an_explanation_a_picture_and_what_to_try(run, tmp_path):
     assert len(lines) == 6
     for line in lines:
         assert run(*shlex.split(line.partition("pyhudi ")[2]))[0] == 0
+
+
+def test_the_notebook_runs(run, tmp_path):
+    """In a kernel of its own, as Jupyter runs it; each result is shown."""
+    _, out, _ = run("demo", tmp_path / "my 'trips'", "--notebook")
+    path = tmp_path / "my 'trips'.ipynb"
+    assert shlex.quote(str(path)) in out
+    notebook = nbformat.read(path, as_version=4)
+    NotebookClient(notebook, timeout=300).execute()
+    shown = [cell["outputs"] for cell in notebook["cells"] if cell["cell_type"] == "code"]
+    assert all(shown)
+    assert "R-27182" in str(shown)
+    assert "read 1 of 80" in str(shown)
 
 
 def test_the_indexes_of_the_demo_are_complete(run, indexed):
