@@ -58,11 +58,14 @@ def is_table_name(table: str) -> bool:
     return bool(_NAME.fullmatch(table)) and not Path(table).exists()
 
 
-def complete_directories(
+def complete_tables(
     context: click.Context, parameter: click.Parameter, incomplete: str
 ) -> list[CompletionItem]:
-    """Complete a table's path in shells."""
-    return [CompletionItem(incomplete, type="dir")]
+    """Complete a table's path in shells, and its name after that of a database."""
+    database, dot, _ = incomplete.partition(".")
+    names = _at_once(lambda: _tables(database)) if dot and database.isidentifier() else ()
+    found = [CompletionItem(name) for name in names if name.startswith(incomplete)]
+    return found or [CompletionItem(incomplete, type="dir")]
 
 
 def complete_columns(
@@ -108,13 +111,16 @@ def _names_at_once(context: click.Context, read: Callable[[str], Sequence[str]])
     """Return names in the command's table; none if it is not given or does not answer in time."""
     # Where the last option has no value yet, click leaves the arguments among the rest.
     table = context.params.get("table") or next(iter(context.args), None)
-    if not table or is_table_name(table):
-        return ()
+    return _at_once(lambda: read(table_location(table))) if table else ()
+
+
+def _at_once(read: Callable[[], Sequence[str]]) -> Sequence[str]:
+    """Return what is read; nothing if that fails or takes too long."""
     found = SimpleQueue[Sequence[str]]()
 
     def ask() -> None:
         try:
-            found.put(read(table_location(table)))
+            found.put(read())
         except Exception:  # whatever is wrong, the command says it
             found.put(())
 
@@ -125,8 +131,16 @@ def _names_at_once(context: click.Context, read: Callable[[str], Sequence[str]])
         return ()
 
 
+def _tables(database: str) -> Sequence[str]:
+    if not user_setting("metastore"):
+        return ()
+    # On use, as in the next ones: the imports take time.
+    from pyhudi_expr.api.catalog import list_tables
+
+    return list_tables(database)
+
+
 def _columns(table: str) -> Sequence[str]:
-    # On use, as in the next one: the imports take time.
     from pyhudi_expr.api.functions import table as open_table
 
     return open_table(table).columns
@@ -139,7 +153,7 @@ def _indexes(table: str) -> Sequence[str]:
     return [status.name for status in index_statuses(HudiTable.open(table))]
 
 
-TABLE = click.argument("table", shell_complete=complete_directories)
+TABLE = click.argument("table", shell_complete=complete_tables)
 """The parameter `table`, the first argument of every command about one."""
 
 

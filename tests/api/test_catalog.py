@@ -6,10 +6,12 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
+from click.shell_completion import ShellComplete
 
 import pyhudi_expr as ph
 from devtools.metastore import MetastoreServer
-from pyhudi_expr.cli.main import main
+from pyhudi_expr.cli.main import cli, main
+from pyhudi_expr.cli.options import COMPLETION_VARIABLE
 from pyhudi_expr.errors import HudiError, InvalidValue, TableNotFound, UnsupportedTable
 from tests.api.metastore_tables import create_table
 
@@ -82,6 +84,21 @@ def test_a_metastore_must_be_named_and_answer(monkeypatch: pytest.MonkeyPatch) -
         ph.load_table("default.trips")
     with pytest.raises(HudiError, match=r"no Hive metastore can be reached: .*127\.0\.0\.1:1"):
         ph.list_tables("default", metastore="thrift://127.0.0.1:1")
+
+
+def test_shells_complete_names_and_columns(metastore: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    shell = ShellComplete(cli, {}, "pyhudi", COMPLETION_VARIABLE)
+
+    def completed(*words: str) -> list[str]:
+        return [item.value for item in shell.get_completions(list(words[:-1]), words[-1])]
+
+    monkeypatch.setattr("pyhudi_expr.cli.options._PATIENCE", 60.0)
+    monkeypatch.delenv("PYHUDI_METASTORE", raising=False)
+    assert completed("prune", "default.tr") == ["default.tr"]  # as a path
+    monkeypatch.setenv("PYHUDI_METASTORE", metastore)
+    assert completed("prune", "default.tr") == ["default.trips"]
+    assert completed("index", "list", "default.txns_") == ["default.txns_ro", "default.txns_view"]
+    assert completed("scan", "default.trips", "--columns", "merch") == ["merchant_name"]
 
 
 def test_commands_take_names(
