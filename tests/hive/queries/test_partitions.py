@@ -223,6 +223,10 @@ def test_a_native_table_with_our_input_format_is_read_only(
             with pytest.raises(QueryError, match=f"{spec.name}: Hudi tables are read-only") as no:
                 hive.query(f"{write} {condition}", engine, settings=WITH_HOOK)
             assert "\tat " not in no.value.reason
+    file = next(one for one in before if one.parent.name == "q=0" and one.suffix == ".parquet")
+    load = f"LOAD DATA LOCAL INPATH '{file}' INTO TABLE {spec.name} PARTITION (q=0)"
+    with pytest.raises(QueryError, match=f"{spec.name}: Hudi tables are read-only"):
+        hive.query(load, engine, settings=WITH_HOOK)
     assert everything_in(table) == before
 
 
