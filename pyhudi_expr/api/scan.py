@@ -17,10 +17,13 @@ from pyhudi_expr.api.display import html, lines
 from pyhudi_expr.api.plan import Plan, Question
 from pyhudi_expr.api.predicates import Predicate, warn_if_unevaluated, warn_of_query
 from pyhudi_expr.api.progress import progress_bar
-from pyhudi_expr.errors import InvalidType, InvalidValue
+from pyhudi_expr.errors import FilterNotApplicable, InvalidType, InvalidValue
+from pyhudi_expr.expr.frontend.arrow.expressions import columns_read, parse_arrow
 from pyhudi_expr.expr.nodes import HudiExpression
+from pyhudi_expr.expr.semantics import Engine
 from pyhudi_expr.index.prune import Pruner, PruneResult
 from pyhudi_expr.optional_dependencies import require_extra
+from pyhudi_expr.rows.arrow_filter import arrow_filter
 from pyhudi_expr.rows.scan import Progress, RowStream, scan_snapshot
 from pyhudi_expr.rows.sorting import Order
 
@@ -129,7 +132,7 @@ class Scan:
         if connection is None:
             import duckdb
 
-            connection = duckdb.default_connection()
+            connection = duckdb.connect(":default:")
         if not hasattr(connection, "register") or not hasattr(connection, "view"):
             got = type(connection).__name__
             raise InvalidType(f"connection: expected a DuckDB connection, got {got}")
@@ -237,9 +240,26 @@ class _View(ds.InMemoryDataset):
         self, columns: Sequence[str] | None = None, filter: pc.Expression | None = None
     ) -> ds.Scanner:
         request = self._request
+        if filter is not None:
+            filter = _with_nan_of_duckdb(filter, request.question.snapshot.schema)
         question = request.question.restricted(filter)
         found = replace(request, question=question, columns=columns or request.columns).scan()
         return ds.Scanner.from_batches(found.to_reader())
+
+
+def _with_nan_of_duckdb(asked: pc.Expression, schema: pa.Schema) -> pc.Expression:
+    """Return what DuckDB means by an expression: its NaN equals itself, and is above all numbers.
+
+    DuckDB does not filter again, and says that of NaN for some comparisons only, as for other data
+    of pyarrow: not for floats of 32 bits, for one.
+    """
+    read = [schema.field(name).type for name in columns_read(asked, schema)]
+    if not any(pa.types.is_floating(one) or pa.types.is_nested(one) for one in read):
+        return asked
+    try:
+        return arrow_filter(parse_arrow(asked, schema), schema, None, Engine.SPARK)
+    except FilterNotApplicable:
+        return asked
 
 
 @dataclass(frozen=True)

@@ -213,6 +213,23 @@ def test_a_query_of_a_view_reads_what_it_needs(indexed_trips: Path, condition: s
     assert expected.plan.files_kept < 10
 
 
+def test_nan_in_a_view_is_that_of_duckdb(tmp_path: Path) -> None:
+    """Above all numbers, also in floats of 32 bits, for which DuckDB does not tell pyarrow so."""
+    write_nasty_table(tmp_path, Random(64), files=8, groups=1)
+    scan = ph.table(tmp_path).scan(columns=["id", "f", "d", "i", "m"])
+    scan.to_duckdb("view", connection := duckdb.connect())
+    rows = scan.to_arrow()
+    connection.register("arrow", rows)
+    connection.sql("CREATE TABLE own AS SELECT * FROM arrow")
+    for name in ("f", "d", "i", "m"):
+        for operator in ("=", "<>", "<", "<=", ">", ">="):
+            for value in ("0", "-0.0", "1.0", "0.1", "-1.5"):
+                for one in (f"{name} {operator} {value}", f"NOT {name} {operator} {value}"):
+                    sql = f"SELECT id FROM {{}} WHERE {one} ORDER BY id"
+                    expected = connection.sql(sql.format("own")).fetchall()
+                    assert connection.sql(sql.format("view")).fetchall() == expected, one
+
+
 def test_a_program_with_an_event_loop_awaits_rows(indexed_trips: Path) -> None:
     table = ph.table(indexed_trips)
 
