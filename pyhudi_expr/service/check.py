@@ -13,6 +13,7 @@ from pyhudi_expr.service.running.reloading import check_file_systems
 from pyhudi_expr.service.settings import ServiceSettings, SettingsError, unknown_variables
 from pyhudi_expr.service.table_roots import RootError, TableRoots, local_directory
 from pyhudi_expr.service.web import http
+from pyhudi_expr.user_settings import STORAGE_OPTIONS, settings_file, settings_in_file
 
 _HIDDEN = "storage_options"
 
@@ -124,6 +125,8 @@ def _warnings(settings: ServiceSettings) -> Iterator[str]:
         )
     for name in unknown_variables():
         yield f"{name}: no setting has this name; it has no effect"
+    if options := settings_in_file().get(STORAGE_OPTIONS):
+        yield f"storage_options: {settings_file()} of this user has {', '.join(options)}, too"
     if not is_loopback(settings.host):
         if not settings.tls_certificate:
             yield "tls_certificate: missing, so the token and the predicates can be read on the way"

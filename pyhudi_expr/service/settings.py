@@ -32,7 +32,7 @@ class SettingsError(ValueError):
 
 _PREFIX = "PYHUDI_"
 #: Variables of other commands.
-_OF_OTHERS = ("PYHUDI_HS2",)
+_OF_OTHERS = ("PYHUDI_HS2", "PYHUDI_METASTORE")
 #: How alike a name and a setting's are if the one is the other, mistyped (`difflib`).
 _ALIKE = 0.75
 _NO_SETTING = "no setting has this name"

@@ -163,7 +163,8 @@ def test_rows_are_those_of_hudi_rs(golden: Mapping[str, Path], name: str) -> Non
 def test_every_form_has_the_same_rows(
     golden: Mapping[str, Path], name: str, limit: int | None
 ) -> None:
-    scan = ph.table(golden[name]).scan(limit=limit, meta=True)
+    table = ph.table(golden[name])
+    scan = table.scan(limit=limit, meta=True)
     expected = scan.to_arrow()
     assert expected.num_rows == (limit or scan.count()) > 0
     assert expected.schema == scan.schema
@@ -173,6 +174,7 @@ def test_every_form_has_the_same_rows(
     assert sorted_rows(pa.table(scan)) == rows
     assert sorted_rows(scan.to_table()) == rows
     assert scan.count() == len(rows)
+    assert len(table.to_pandas()) == table.count()
     assert len(scan.to_pandas()) == scan.to_polars().height == len(rows)
     assert sorted(scan.to_polars()["_hoodie_record_key"]) == sorted(
         expected["_hoodie_record_key"].to_pylist()

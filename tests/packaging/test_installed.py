@@ -46,7 +46,7 @@ def test_the_metadata_of_the_wheel(wheel):
         (metadata,) = (name for name in names if name.endswith(".dist-info/METADATA"))
         metadata_fields = message_from_bytes(files.read(metadata))
     assert any(name.endswith(".dist-info/licenses/LICENSE") for name in names)
-    assert "pyhudi_expr/py.typed" in names
+    assert {"pyhudi_expr/py.typed", "pyhudi_expr/cli/demo.ipynb"} <= set(names)
     prefix = "Programming Language :: Python :: 3."
     found = [one for one in metadata_fields.get_all("Classifier", []) if one.startswith(prefix)]
     assert found == [f"Programming Language :: Python :: {version}" for version in _VERSIONS]

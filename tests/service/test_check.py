@@ -107,6 +107,21 @@ def test_what_would_stop_the_start_fails_the_check(checked, options, named):
     assert named in problems
 
 
+def test_storage_options_of_the_user_are_a_warning(checked, tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    of_user = tmp_path / "pyhudi" / "config.toml"
+    of_user.parent.mkdir()
+    of_user.write_text('[storage_options]\naws_region = "S3CR3T"\n')
+    code, shown, problems = checked("--root", str(tmp_path))
+    assert code == 0
+    assert f"storage_options: {of_user} of this user has aws_region, too" in shown + problems
+    assert "S3CR3T" not in shown + problems
+    of_user.write_text("aws_region = 1\n")
+    code, _, problems = checked("--root", str(tmp_path))
+    assert code == 1
+    assert f"{of_user}: there is no setting 'aws_region'" in problems
+
+
 def test_roots_that_are_no_directories_are_a_warning(checked, tmp_path):
     file = tmp_path / "file"
     file.touch()

@@ -10,6 +10,7 @@ from typing import Any
 
 import structlog
 
+from pyhudi_expr.errors import HudiError
 from pyhudi_expr.installation import version
 from pyhudi_expr.service.access import exposure
 from pyhudi_expr.service.settings import (
@@ -18,18 +19,24 @@ from pyhudi_expr.service.settings import (
     SettingsError,
     unknown_variables,
 )
+from pyhudi_expr.user_settings import settings_in_file
 
 
 def check_file_systems(settings: ServiceSettings) -> None:
     """Raises SettingsError if a root is on HDFS, and neither library nor addresses are there.
 
+    Or if the file of this user, whose storage options count, too, cannot be read.
+
     No NameNode is asked: one that does not answer now may do so later.
     """
+    try:
+        settings_in_file()
+    except HudiError as error:
+        raise SettingsError(str(error)) from None
     on_hdfs = [root for root in settings.table_roots if _is_on_hdfs(root)]
     if not on_hdfs:
         return
     # Imported on use: a supervisor needs nothing that reads tables.
-    from pyhudi_expr.errors import HudiError
     from pyhudi_expr.tables.storage import Storage, joined_options, process_options
     from pyhudi_expr.tables.storage.hadoop.configuration import WEBHDFS, problem_of
     from pyhudi_expr.tables.storage.locations import via

@@ -1,1 +1,1 @@
-"""Predicates of pyarrow, and of programs with Python values."""
+"""Predicates of pyarrow and Polars, and of programs with Python values."""
