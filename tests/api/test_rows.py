@@ -210,7 +210,9 @@ def test_a_query_of_a_view_reads_what_it_needs(indexed_trips: Path, condition: s
     expected = table.scan(f"fare > 10 AND {condition}", ["fare"])
     fares = expected.to_arrow()["fare"].to_pylist()
     sql = f"SELECT count(*), max(fare) FROM trips WHERE {condition}"
+    of_variable = sql.replace("FROM trips", "FROM view")
     assert duckdb.sql(sql).fetchall() == [(len(fares), max(fares))]
+    assert duckdb.sql(of_variable).fetchall() == [(len(fares), max(fares))]
     assert set(slices) == {expected.plan.files_kept}
     assert expected.plan.files_kept < 10
 
