@@ -2,11 +2,10 @@
 
 The index table has a row for each file. For a column ``c`` it has ``c_minValue`` and
 ``c_maxValue``, and, as Hudi's readers lay out their ``column_stats``, ``c_nullCount``, and for the
-file ``valueCount``; or, as in RFC-28 itself, ``c_num_nulls``, and no number of rows
-(`IndexColumns`). The filter is a `HudiExpression`, to be printed by ``backend.sql``. It is TRUE for
-each file that may hold a row for which the predicate is TRUE. What min, max and null counts cannot
-evaluate (functions, casts, columns against columns) keeps the file, and so do statistics that are
-NULL.
+file ``valueCount``; or, as in RFC-28 itself, ``c_num_nulls`` and ``totalNum`` (`IndexColumns`).
+The filter is a `HudiExpression`, to be printed by ``backend.sql``. It is TRUE for each file that
+may hold a row for which the predicate is TRUE. What min, max and null counts cannot evaluate
+(functions, casts, columns against columns) keeps the file, and so do statistics that are NULL.
 
 These are the rules of `expr.evaluate` once more, for another evaluator: an engine, over SQL. There
 literals keep the form in which the query has them, for the engine to convert; here they are
@@ -69,7 +68,9 @@ class IndexColumns:
 
 
 HUDI_COLUMNS = IndexColumns("_nullCount", "valueCount")
-RFC28_COLUMNS = IndexColumns("_num_nulls", None)
+#: RFC-28 counts the rows of a file under this name, to have the number of its nulls.
+TOTAL_ROWS = "totalNum"
+RFC28_COLUMNS = IndexColumns("_num_nulls", TOTAL_ROWS)
 
 
 def index_filter(

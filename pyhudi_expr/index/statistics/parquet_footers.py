@@ -6,16 +6,16 @@ Used where a file has no index entry, or none that is trusted (`column_stats`).
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
 
-from pyhudi_expr.arrays import DAMAGE_ERRORS
+from pyhudi_expr.arrays import DAMAGE_ERRORS, Int64Array
 from pyhudi_expr.computed_once import computed_once
 from pyhudi_expr.errors import HudiError
 from pyhudi_expr.expr.bound import BoundColumn
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     import pyarrow.parquet as pq
 
 _THREADS = 8
+_T = TypeVar("_T")
 
 
 @dataclass(frozen=True)
@@ -59,13 +60,23 @@ def read_bounds(
 
     Each footer is read once.
     """
-    with ThreadPoolExecutor(REMOTE_THREADS if storage.is_remote else _THREADS) as pool:
-        read = functools.partial(_read, storage, columns=columns)
-        ranges = list(pool.map(in_context(read), paths))
+    read = functools.partial(_read, storage, columns=columns)
+    ranges = _of_each(storage, paths, read)
     return [
         as_bounds([of_file[at] for of_file in ranges], column.domain)
         for at, column in enumerate(columns)
     ]
+
+
+def read_row_counts(storage: Storage, paths: Sequence[str]) -> Int64Array:
+    """Read the number of rows of each of M Parquet files; -1 for files that are unreadable."""
+    read = functools.partial(_row_count, storage)
+    return np.array(_of_each(storage, paths, read), dtype=np.int64)
+
+
+def _of_each(storage: Storage, paths: Sequence[str], read: Callable[[str], _T]) -> list[_T]:
+    with ThreadPoolExecutor(REMOTE_THREADS if storage.is_remote else _THREADS) as pool:
+        return list(pool.map(in_context(read), paths))
 
 
 @dataclass(frozen=True)
@@ -118,10 +129,21 @@ def as_bounds(ranges: Sequence[Range], domain: Domain) -> Bounds:
     return Bounds(pa.array(lower, type_), pa.array(upper, type_), may_be_value, may_be_null)
 
 
+def _row_count(storage: Storage, path: str) -> int:
+    try:
+        return int(_footer(storage, path).num_rows)
+    except (HudiError, *DAMAGE_ERRORS):
+        return -1
+
+
+def _footer(storage: Storage, path: str) -> pq.FileMetaData:
+    with storage.open_input(path) as source:
+        return read_footer(source, source.size()).metadata
+
+
 def _read(storage: Storage, path: str, columns: Sequence[BoundColumn]) -> list[Range]:
     try:
-        with storage.open_input(path) as source:
-            footer = read_footer(source, source.size()).metadata
+        footer = _footer(storage, path)
         own = FooterColumns.of(footer)
     except (HudiError, *DAMAGE_ERRORS):
         # The query that reads the file will report what is wrong with it.

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 import pytest
 
-from pyhudi_expr.expr.backend.index_filter import RFC28_COLUMNS, index_filter
+from pyhudi_expr.expr.backend.index_filter import RFC28_COLUMNS, IndexColumns, index_filter
 from pyhudi_expr.expr.backend.sql import Dialect, to_sql
 from pyhudi_expr.expr.frontend.sql.parser import parse_predicate
 from pyhudi_expr.expr.nodes import ALWAYS, Column, Matches, Not
@@ -166,24 +166,35 @@ def test_a_filter_that_cannot_be_translated_keeps_all() -> None:
     assert printed("col = 5 AND upper(name) = 'A'") == printed("col = 5")
 
 
+_NOT_COUNTED = IndexColumns("_num_nulls", None)
+
+
+@pytest.mark.parametrize("columns", [RFC28_COLUMNS, _NOT_COUNTED], ids=["counted", "not counted"])
 @pytest.mark.parametrize(("column", "text", "condition"), _CASES, ids=[c[1] for c in _CASES])
-def test_the_same_with_the_rfcs_own_columns(column: str, text: str, condition: _Condition) -> None:
-    """The RFC counts nulls and no rows, so a file of nulls alone looks like an unknown one."""
+def test_the_same_with_the_rfcs_own_columns(
+    column: str, text: str, condition: _Condition, columns: IndexColumns
+) -> None:
+    """Without the number of rows a file of nulls alone looks like an unknown one."""
     duckdb = pytest.importorskip("duckdb")
-    only_nulls = [file for file in range(len(_FILES)) if index(file, column).minimum is None]
-    found = index_filter(parse_predicate(text), pa.schema(_TYPES), RFC28_COLUMNS)
-    table = index_table().drop_columns(["valueCount"])
-    table = table.rename_columns([n.replace("nullCount", "num_nulls") for n in table.column_names])
+    found = index_filter(parse_predicate(text), pa.schema(_TYPES), columns)
+    table = index_table()
+    table = table.rename_columns(
+        [name.replace("nullCount", "num_nulls") for name in table.column_names]
+    )
+    if columns.rows is None:
+        table = table.drop_columns(["valueCount"])
+    else:
+        table = table.rename_columns({"valueCount": columns.rows})
     with duckdb.connect() as connection:
         connection.register("index_table", table)
         sql = f"SELECT file FROM index_table WHERE {to_sql(found, Dialect.DUCKDB)}"
         kept_files = {row[0] for row in connection.sql(sql).fetchall()}
     expected = {file for file in range(len(_FILES)) if condition(index(file, column))}
-    assert expected <= kept_files
     if text != "col = NULL":
-        assert len(_FILES) in kept_files
-    if "NULL" not in text:
-        assert kept_files <= expected | {*only_nulls, len(_FILES)}
+        expected.add(len(_FILES))  # of which nothing is known
+    only_nulls = {file for file in range(len(_FILES)) if index(file, column).minimum is None}
+    assert expected <= kept_files
+    assert kept_files <= (expected if columns.rows else expected | only_nulls)
 
 
 @pytest.mark.parametrize(

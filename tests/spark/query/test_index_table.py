@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
@@ -17,6 +18,7 @@ from pyhudi_expr.expr.frontend.sql.parser import SPARK, parse_predicate
 from pyhudi_expr.spark.query.index_table import index_table
 from pyhudi_expr.tables.hudi_table import HudiTable
 from tests.index.prune.matching_slices import Group, groups_with_matches, read
+from tests.manage.layout.tables import written
 
 pytestmark = pytest.mark.spark
 
@@ -25,7 +27,8 @@ _ROWS = f"""
 SELECT id, if(id % 7 = 3, null, cast(id * 3 as int)) AS n, cast(id / 4 as decimal(10,2)) AS m,
   if(id div 10 = 6, null, 'k' || lpad(id, 3, '0')) AS s, date_add(date'2024-01-01', int(id)) AS d,
   timestamp_micros(1700000000000000 + id * 1000001) AS ts, id div 10 = 2 AS flag,
-  if(id = 55, double('NaN'), id * 0.5D) AS f, cast('b' || id AS binary) AS b, array(id) AS many
+  if(id = 55, double('NaN'), id * 0.5D) AS f, cast('b' || id AS binary) AS b, array(id) AS many,
+  if(id div 10 IN (3, 4), int(id), null) AS a
 FROM range(0, 100, 1, {_FILES})
 """
 _PREDICATES: Mapping[str, int] = {
@@ -33,10 +36,10 @@ _PREDICATES: Mapping[str, int] = {
     "n < 30 OR n > 290": 2,
     "n IS NULL": _FILES,
     "m BETWEEN 4.00 AND 6.50": 2,
-    "s LIKE 'k01%'": 2,
-    "s = 'k015' AND n > 10": 2,
+    "s LIKE 'k01%'": 1,
+    "s = 'k015' AND n > 10": 1,
     "s IS NULL": 1,
-    "s IS NOT NULL": _FILES,
+    "s IS NOT NULL": _FILES - 1,
     "d = date'2024-02-01'": 1,
     "NOT (d > date'2024-01-05')": 1,
     "ts < timestamp'2023-11-14 22:13:25'": 1,
@@ -47,8 +50,12 @@ _PREDICATES: Mapping[str, int] = {
     "id IN (1, 98)": 2,
     "id = 5 AND array_contains(many, 5)": 1,
     "abs(n) = 3": _FILES,
+    "a = 35": 1,
+    "a > 0": 2,
+    "a IS NOT NULL": 2,
+    "NOT (a = 35)": 2,
 }
-"""The most files that are kept, of ten; those with NaN, or nulls alone, are always kept."""
+"""The most files that are kept, of ten; those with NaN are always kept."""
 
 
 def kept_files(index: DataFrame, path: str, texts: Iterable[str]) -> dict[str, list[str]]:
@@ -93,12 +100,30 @@ def test_slices_with_log_files_are_kept(spark: SparkSession, table_root: Path) -
     table = create(spark.sql("SELECT id, int(id) AS n FROM range(0, 40, 1, 4)"), spec, table_root)
     upsert(table, spark.sql("SELECT 5L AS id, 1000 AS n"))
     index = index_table(spark, table.uri, ["n"])
-    assert index.columns == ["file", "n_minValue", "n_maxValue", "n_num_nulls"]
+    assert index.columns == ["file", "totalNum", "n_minValue", "n_maxValue", "n_num_nulls"]
     most = {"n = 1000": 2, "n = 5": 2, "n = 35": 3}
     expected = groups_with_matches(read(spark, table.uri), most)
     for text, files in kept_files(index, table.uri, most).items():
         assert expected[text] <= set(map(group, files))
         assert len(files) <= most[text]
+
+
+@pytest.mark.smoke
+def test_files_of_nulls_alone_are_excluded(spark: SparkSession, tmp_path: Path) -> None:
+    """95 of 300 files have no value; footers say so, and how many rows there are."""
+    files = [
+        pa.table({"a": pa.array([(n - 90) % 20 if n >= 95 else None] * 3, pa.int64())})
+        for n in range(300)
+    ]
+    path = written(tmp_path / "nulls", {"": files})
+    index = index_table(spark, path, ["a"])
+    assert [row.totalNum for row in index.select("totalNum").distinct().collect()] == [3]
+    found = kept_files(index, path, ["a = 5", "a IS NULL", "a IS NOT NULL"])
+    assert {text: len(files) for text, files in found.items()} == {
+        "a = 5": 11,
+        "a IS NULL": 95,
+        "a IS NOT NULL": 205,
+    }
 
 
 @pytest.mark.smoke
