@@ -15,7 +15,6 @@ from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 
 import numpy as np
-import pyarrow as pa
 
 from pyhudi_expr.expr.bound import (
     BoundAnd,
@@ -37,11 +36,13 @@ from pyhudi_expr.index.prune import PruneResult
 from pyhudi_expr.manage.advice.table_sample import (
     FilterSample,
     ResultRanges,
+    SampledRows,
     TableSample,
     indexable_expression,
     location_bytes,
     secondary_bytes,
 )
+from pyhudi_expr.manage.indexing.build_options import LEAST_KEY_SHARDS
 from pyhudi_expr.tables.hudi_names import (
     BLOOM_FILTERS,
     COLUMN_STATS,
@@ -104,15 +105,13 @@ class CostModel:
 
     Attributes:
         sample: Some of its rows.
-        groups: The file group of each of these rows.
         growth: The factor by which the table will grow.
         filters: The properties of Bloom filters, for candidates of them.
         rows_of_value: The mean number of rows of a value, for each column in an equality.
     """
 
     sample_files: TableSample
-    sample: pa.Table
-    groups: Sequence[str]
+    sample: SampledRows
     growth: float
     filters: Mapping[Candidate, FilterSample]
     rows_of_value: Mapping[Expression, float]
@@ -162,16 +161,18 @@ class CostModel:
 
     def _bytes_of_row(self, candidate: Candidate) -> float:
         keys = self._texts(RECORD_KEY)
+        # Each HFile has as many rows of a file as one of the index has.
+        shards = max(round(self.sample.share * LEAST_KEY_SHARDS), 1)
         if candidate.kind == RECORD_INDEX:
-            return location_bytes(keys, self.groups)
-        return secondary_bytes(self._texts(candidate.columns[0]), keys)
+            return location_bytes(keys, self.sample.places, shards)
+        return secondary_bytes(self._texts(candidate.columns[0]), keys, shards)
 
     def _texts(self, name: str) -> list[str]:
-        there = name in self.sample.column_names
-        if not there or self.sample.column(name).null_count == self.sample.num_rows:
+        rows = self.sample.rows
+        if name not in rows.column_names or rows.column(name).null_count == rows.num_rows:
             # Virtual keys are as distinct as the rows.
-            return [f"{number:012d}" for number in range(self.sample.num_rows)]
-        return [str(value) for value in self.sample.column(name).to_pylist()]
+            return [f"{number:012d}" for number in range(rows.num_rows)]
+        return [str(value) for value in rows.column(name).to_pylist()]
 
 
 @dataclass(frozen=True, order=True)

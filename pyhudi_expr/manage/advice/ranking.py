@@ -111,16 +111,17 @@ def advise(base_path: str, observed: Sequence[ObservedQuery], growth: float = 1.
         for each in candidates(table, usage, built)
         if (how := create_statement(table, each)) is not None
     }
-    sample, groups = sample_files.sample(sorted({*usage.equal_columns, *_stored_keys(table)}))
+    sample = sample_files.sample(sorted({*usage.equal_columns, *_stored_keys(table)}))
     filters = {
         each: _filters(sample_files, each, usage.key)
         for each in offered
         if each.kind == BLOOM_FILTERS
     }
     rows_of_value = {
-        one: sample_files.rows / _distinct(sample, one, sample_files.rows) for one in usage.equal
+        one: sample_files.rows / _distinct(sample.rows, one, sample_files.rows)
+        for one in usage.equal
     }
-    sizes = CostModel(sample_files, sample, groups, growth, filters, rows_of_value)
+    sizes = CostModel(sample_files, sample, growth, filters, rows_of_value)
     read_bytes = {
         each: sizes.read_bytes(each)
         for each in offered

@@ -8,14 +8,14 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from io import BytesIO
-from typing import cast
+from typing import TypeAlias, cast
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from pyhudi_expr.arrays import AnyArray, AnyChunkedArray, Int64Array
+from pyhudi_expr.arrays import AnyArray, AnyChunkedArray, Int64Array, string_list
 from pyhudi_expr.computed_once import computed_once
 from pyhudi_expr.expr.bound import BoundCall, BoundColumn, BoundExpression, BoundTerm, walk
 from pyhudi_expr.expr.bounds import Bounds
@@ -26,7 +26,10 @@ from pyhudi_expr.manage.layout.analysis import sample_file
 from pyhudi_expr.tables.hudi_table import HudiTable
 from pyhudi_expr.tables.listing import FileListing
 from pyhudi_expr.tables.mdt.bytes.byte_strings import ByteStrings
+from pyhudi_expr.tables.mdt.bytes.keys import secondary_shard_key
+from pyhudi_expr.tables.mdt.bytes.keys import shards as shards_of
 from pyhudi_expr.tables.mdt.hfile import writer as hfile_writer
+from pyhudi_expr.tables.mdt.hfile.writer import LOOKUP_BLOCK_BYTES
 from pyhudi_expr.tables.mdt.records import payloads
 from pyhudi_expr.tables.mdt.records.bloom_filter import (
     SIMPLE,
@@ -43,6 +46,26 @@ _SAMPLE_ROWS = 100_000
 MOST_FILES = 1000
 _MOST_SAMPLED = 64
 _EVERY_ROW = 1 << 40
+#: Values that a sample has more often are surely all in it.
+_OFTEN = 50
+
+#: The partition and the file group of a row.
+Place: TypeAlias = tuple[str, str]
+
+
+@dataclass(frozen=True)
+class SampledRows:
+    """Some rows of some of a table's files.
+
+    Attributes:
+        rows: The rows.
+        places: A place for each.
+        share: Of the rows of these files, estimated.
+    """
+
+    rows: pa.Table
+    places: Sequence[Place]
+    share: float
 
 
 @dataclass(frozen=True)
@@ -96,9 +119,12 @@ class TableSample:
 
         with ThreadPoolExecutor(THREADS) as pool:
             counted = sum(pool.map(count, self.listing.paths(self.positions)))
-        bases = ~self.listing.file_is_log
         size = int(self.listing.file_size[self.positions].sum())
-        return round(counted * int(self.listing.file_size[bases].sum()) / max(size, 1))
+        return round(counted * self._base_bytes / max(size, 1))
+
+    @property
+    def _base_bytes(self) -> int:
+        return int(self.listing.file_size[~self.listing.file_is_log].sum())
 
     def bounds(self, column: BoundColumn) -> Bounds:
         """Return the column's bounds by the footers, over the listing; unknown for other files."""
@@ -107,8 +133,8 @@ class TableSample:
         store.put(self.positions, found)
         return store.bounds()
 
-    def sample(self, columns: Sequence[str]) -> tuple[pa.Table, list[str]]:
-        """Read some rows of these columns from some files, and the file group of each row."""
+    def sample(self, columns: Sequence[str]) -> SampledRows:
+        """Read some rows of these columns from some files."""
         chosen = self.some(_MOST_SAMPLED)
         schema = self.table.schema()
         requested = pa.schema([schema.field(name) for name in columns])
@@ -123,52 +149,99 @@ class TableSample:
                     range(len(paths)),
                 )
             )
-        slices = self.listing.file_slice[chosen]
-        groups = self.listing.slice_file_id.take(slices).to_pylist()
-        lengths = [one.num_rows for one in tables]
         rows = pa.concat_tables(tables) if tables else requested.empty_table()
-        return rows, np.repeat(np.array(groups, object), lengths).tolist()
+        sizes = self.listing.file_size
+        of_files = self.rows * int(sizes[chosen].sum()) / max(self._base_bytes, 1)
+        share = min(rows.num_rows / max(of_files, 1), 1.0)
+        return SampledRows(rows, self._places(rows.num_rows), share)
+
+    def _places(self, rows: int) -> list[Place]:
+        """Return a place for each sampled row.
+
+        A sampled file stands for those beside it in the listing: all places occur, each as often as
+        the next, as what an entry takes depends on their number.
+        """
+        bases = np.flatnonzero(~self.listing.file_is_log)
+        files = bases[np.arange(rows) * len(bases) // max(rows, 1)]
+        partitions = self.listing.partitions.take(pa.array(self.listing.file_partition[files]))
+        groups = self.listing.slice_file_id.take(pa.array(self.listing.file_slice[files]))
+        return list(zip(string_list(partitions), string_list(groups), strict=True))
 
 
 def distinct_values(values: AnyChunkedArray, rows: int) -> float:
     """Estimate the distinct values of a column with so many rows from a sample.
 
-    Charikar's estimator (GEE): values that occur once in the sample stand for sqrt(rows / sample)
-    values each, the others for themselves. It is wrong by that factor at most, and exact if all
-    rows are in the sample.
+    The second-order jackknife of Haas and Stokes (JASA 93, 1998, "Duj2a"): values that were seen
+    often are counted; how many of the others were not seen follows from how many were seen once,
+    and from how much their frequencies differ. It is exact if all rows are in the sample.
     """
-    seen = len(values) - values.null_count
-    if not seen:
+    seen = values.drop_null()
+    if not len(seen):
         return 1.0
-    counts = pc.value_counts(values.drop_null()).field("counts").to_numpy(zero_copy_only=False)
-    once = int(np.count_nonzero(counts == 1))
-    scale = math.sqrt(max(rows, seen) / seen)
-    return float(min(scale * once + (len(counts) - once), max(rows, 1)))
+    counts = pc.value_counts(seen).field("counts").to_numpy(zero_copy_only=False)
+    rare = counts[counts <= _OFTEN]
+    total, often = max(rows, len(seen)), len(counts) - len(rare)
+    share = len(seen) / total
+    if share == 1.0 or not len(rare):
+        return float(len(counts))
+    sampled = int(rare.sum())
+    once = int(np.count_nonzero(rare == 1)) / sampled
+    unseen = 1.0 - once * (1.0 - share)
+    first = len(rare) / unseen
+    pairs = float((rare * (rare - 1)).sum()) / sampled**2
+    variation = max(0.0, first * pairs + first * share / sampled - 1.0)
+    skewed = once * sampled * (1.0 - share) * math.log(1.0 - share) * variation / share
+    return float(min((len(rare) - skewed) / unseen, sampled / share) + often)
 
 
-def location_bytes(keys: Sequence[str], file_ids: Sequence[str]) -> float:
-    """Measure the bytes of a record index for each key, by writing an HFile of these."""
-    values = {each: payloads.location("", each, 0) for each in set(file_ids)}
-    cells = {key.encode(): values[each] for key, each in zip(keys, file_ids, strict=True)}
-    return _bytes_of_entry(cells)
+def location_bytes(keys: Sequence[str], places: Sequence[Place], shards: int) -> float:
+    """Measure the bytes of a record index for each key, by writing HFiles of these.
+
+    Args:
+        keys: The keys.
+        places: The place of each.
+        shards: The number of HFiles.
+    """
+    values = {each: payloads.location(*each, _INSTANT_MS) for each in set(places)}
+    cells = {key.encode(): values[each] for key, each in zip(keys, places, strict=True)}
+    return _bytes_of_entry(cells, {key: key for key in cells}, shards)
 
 
-def secondary_bytes(values: Sequence[object], keys: Sequence[str]) -> float:
-    """Measure the bytes of a secondary index for each row, by writing an HFile of these."""
-    entry = payloads.secondary_entry()
-    pairs = zip(values, keys, strict=True)
-    return _bytes_of_entry({f"{value}${key}".encode(): entry for value, key in pairs})
+def secondary_bytes(values: Sequence[object], keys: Sequence[str], shards: int) -> float:
+    """Measure the bytes of a secondary index for each row, by writing HFiles of these.
+
+    Args:
+        values: The values.
+        keys: The key of each value's row.
+        shards: The number of HFiles.
+    """
+    entry, hashed = payloads.secondary_entry(), {}
+    for value, key in zip(values, keys, strict=True):
+        hashed[f"{value}${key}".encode()] = secondary_shard_key(str(value)).encode()
+    return _bytes_of_entry(dict.fromkeys(hashed, entry), hashed, shards)
 
 
-def _bytes_of_entry(cells: Mapping[bytes, bytes]) -> float:
+def _bytes_of_entry(
+    cells: Mapping[bytes, bytes], hashed: Mapping[bytes, bytes], shards: int
+) -> float:
+    """Measure the bytes of cells in HFiles, by the texts that say which HFile has a cell."""
     if not cells:
         return 0.0
-    return hfile_writer.write(BytesIO(), sorted(cells.items()), "") / len(cells)
+    found = shards_of(ByteStrings.of([hashed[key] for key in cells]), shards).tolist()
+    files: list[list[bytes]] = [[] for _ in range(shards)]
+    for number, key in zip(found, cells, strict=True):
+        files[number].append(key)
+    written = 0
+    for keys in files:
+        keys.sort()
+        batch = ByteStrings.of(keys), ByteStrings.of([cells[key] for key in keys])
+        written += hfile_writer.write_batches(BytesIO(), [batch], "", LOOKUP_BLOCK_BYTES)
+    return (written - shards * hfile_writer.write(BytesIO(), [], "")) / len(cells)
 
 
 #: Number of files whose whole columns are read, to count their values exactly.
 _FILES_FOR_FILTERS = 8
-_INSTANT = "20240101000000000"
+_INSTANT, _INSTANT_MS = "20240101000000000", 1_704_067_200_000
 
 
 @dataclass(frozen=True)

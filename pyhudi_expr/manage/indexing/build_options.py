@@ -122,7 +122,9 @@ def _identities(listing: FileListing) -> AnyArray:
 
 
 _COLUMNS_PER_SHARD = 10
-_STATISTICS_FLOOR, _FILTERS_FLOOR, _KEYS_FLOOR = 2, 4, 10
+_STATISTICS_FLOOR, _FILTERS_FLOOR = 2, 4
+#: The least number of file groups of an index of keys or of values.
+LEAST_KEY_SHARDS = 10
 #: Bytes of one entry with its key, before compression.
 _STATISTICS_BYTES, _FILTER_BYTES = 250, 150_000
 #: The same without key and value: the cell, and the payload.
@@ -158,9 +160,15 @@ def estimated_shard_count(
         case hudi_names.BLOOM_FILTERS:
             floor, size = _FILTERS_FLOOR, listing.num_files * _FILTER_BYTES
         case hudi_names.SECONDARY_INDEX:
-            floor, size = _KEYS_FLOOR, _size_of_rows(table, listing, definition, _SECONDARY_BYTES)
+            floor, size = (
+                LEAST_KEY_SHARDS,
+                _size_of_rows(table, listing, definition, _SECONDARY_BYTES),
+            )
         case _:
-            floor, size = _KEYS_FLOOR, _size_of_rows(table, listing, definition, _LOCATION_BYTES)
+            floor, size = (
+                LEAST_KEY_SHARDS,
+                _size_of_rows(table, listing, definition, _LOCATION_BYTES),
+            )
     return min(max(floor, math.ceil(_GROWTH * size / _SHARD_BYTES)), _MOST_SHARDS)
 
 

@@ -159,8 +159,8 @@ def test_the_first_secondary_index_includes_the_cost_of_the_record_index(table):
     """The first index is built with it; the second one finds it."""
     opened = HudiTable.open(table)
     looked = TableSample.at(opened, opened.listing())
-    sample, groups = looked.sample(["scattered"])
-    sizes = CostModel(looked, sample, groups, 1.0, filters={}, rows_of_value={})
+    sample = looked.sample(["scattered"])
+    sizes = CostModel(looked, sample, 1.0, filters={}, rows_of_value={})
     candidate = Candidate("secondary_index", ("scattered",))
     first, next_ = sizes.costs(candidate, set()), sizes.costs(candidate, {"secondary_index"})
     keys = sizes.costs(Candidate("record_index", ()), set())
@@ -172,9 +172,9 @@ def test_the_first_secondary_index_includes_the_cost_of_the_record_index(table):
 def test_a_first_look_up_reads_a_block_for_the_value_and_each_of_its_rows(table):
     opened = HudiTable.open(table)
     looked = TableSample.at(opened, opened.listing())
-    sample, groups = looked.sample(["scattered"])
+    sample = looked.sample(["scattered"])
     rows_of_value = {Expression(IDENTITY, "scattered"): 3.0}
-    sizes = CostModel(looked, sample, groups, 1e6, {}, rows_of_value)
+    sizes = CostModel(looked, sample, 1e6, {}, rows_of_value)
     keys = sizes.costs(Candidate("record_index", ()), set())
     values = sizes.costs(Candidate("secondary_index", ("scattered",)), set())
     assert values.first_bytes == 4 * keys.first_bytes < keys.storage
@@ -229,13 +229,13 @@ def random_texts(rng):
 def test_storage_of_keys_is_not_underestimated_by_a_tenth(keys, most):
     rng = np.random.default_rng(1)
     every = keys(rng)
-    groups = [f"group-{number // 1000}" for number in range(len(every))]
+    groups = [("", f"group-{number // 1000}") for number in range(len(every))]
     values = [f"city-{number % 977}" for number in range(len(every))]
     some = np.sort(rng.choice(len(every), len(every) // 10, replace=False)).tolist()
     picked, picked_groups, valued = ([each[i] for i in some] for each in (every, groups, values))
     for estimated, true in (
-        (location_bytes(picked, picked_groups), location_bytes(every, groups)),
-        (secondary_bytes(valued, picked), secondary_bytes(values, every)),
+        (location_bytes(picked, picked_groups, 1), location_bytes(every, groups, 1)),
+        (secondary_bytes(valued, picked, 1), secondary_bytes(values, every, 1)),
     ):
         assert 0.95 * true <= estimated <= most * true
 

@@ -182,7 +182,7 @@ def test_ranges_of_expressions_cover_base_files_and_require_reading_the_rows(tmp
     (tmp_path / "t" / "a" / ".a-0001_20240101000000000.log.1_0-1-2").write_bytes(b"x")
     opened = HudiTable.open(path)
     looked = TableSample.at(opened, opened.listing())
-    sizes = CostModel(looked, looked.sample([])[0], [], 1.0, filters={}, rows_of_value={})
+    sizes = CostModel(looked, looked.sample([]), 1.0, filters={}, rows_of_value={})
     plain = sizes.costs(Candidate("column_stats", ("name",)), set())
     called = sizes.costs(Candidate("column_stats", ("name",), "lower"), set())
     assert plain.storage == pytest.approx(called.storage * (FILES + 1) / FILES, rel=1e-3)
