@@ -36,7 +36,7 @@ from pyhudi_expr.tables.timeline.timeline import Timeline
 _VERSION_WITH_COUNT = 1
 _DATA = frozenset({BlockKind.PARQUET, BlockKind.AVRO})
 #: CDC blocks tell of changes, and no snapshot reads them.
-_WITHOUT_ROWS = frozenset({BlockKind.DELETE, BlockKind.COMMAND, BlockKind.CORRUPT, BlockKind.CDC})
+WITHOUT_ROWS = frozenset({BlockKind.DELETE, BlockKind.COMMAND, BlockKind.CORRUPT, BlockKind.CDC})
 
 
 @dataclass(frozen=True)
@@ -143,7 +143,7 @@ def log_values(storage: Storage, log: str, roots: Sequence[str]) -> Iterator[pa.
         HudiError: The file cannot be read.
     """
     for file, block in _blocks(storage, [log]):
-        if block.kind not in _WITHOUT_ROWS:
+        if block.kind not in WITHOUT_ROWS:
             yield _rows(file, block, roots)
 
 

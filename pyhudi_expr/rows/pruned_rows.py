@@ -317,7 +317,7 @@ class PrunedRows:
             return not file_reads_as_hudi(file.metadata, self.read)
 
     def _with_logs(self, one: FileSlice) -> pa.Table:
-        """Merge a slice by hudi-rs, or here if it cannot: nested types, columns that logs add."""
+        """Merge by hudi-rs, or here if it cannot: nested types, columns that logs add or lack."""
         try:
             return self._by_hudi_rs(one)
         except UnmergeableSlice as refusal:

@@ -9,7 +9,7 @@ keys (`key_merging`).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
@@ -22,14 +22,15 @@ from pyhudi_expr.arrays import DAMAGE_ERRORS, READ_ERRORS, AnyArray, BoolArray, 
 from pyhudi_expr.errors import CorruptFile, HudiError, UnsupportedTable
 from pyhudi_expr.index.slice_sets import SliceMerging, slice_merging
 from pyhudi_expr.rows.key_merging import KeyMerger, has_delete_marker
-from pyhudi_expr.rows.log_rows import LogRows, read_log
+from pyhudi_expr.rows.log_rows import WITHOUT_ROWS, LogRows, read_log
 from pyhudi_expr.rows.slice_files import LANCE, FileSlice
 from pyhudi_expr.tables.hudi_table import HudiTable
 from pyhudi_expr.tables.keys.definition import key_definition
 from pyhudi_expr.tables.listing import FileListing
-from pyhudi_expr.tables.mdt.log.reader import BlockKind, LogFile
+from pyhudi_expr.tables.mdt.log.reader import BlockKind, LogBlock, LogFile
 from pyhudi_expr.tables.parquet.calendars import INT96, INT96_UNIT, LegacyCalendar, stored_schema
 from pyhudi_expr.tables.properties import TableType
+from pyhudi_expr.tables.schema import arrow_schema
 from pyhudi_expr.tables.storage import Storage
 
 _BATCH_ROWS = 64 * 1024
@@ -122,14 +123,17 @@ class SliceReader:
                 f"{self.base_uri}: the log files of {one.name} cannot be merged here, as {reason}; "
                 f"{WHAT_TO_DO}"
             )
-        logs = [log for log in map(one.path, one.logs) if self.counts(one, log)]
+        opened = {log: self._opened(one, log) for log in map(one.path, one.logs)}
+        logs = {log: file for log, file in opened.items() if self._is_counted(file)}
         if merger is not None:
-            yield self._merged_by_keys(one, logs, merger, names)
+            yield self._merged_by_keys(one, list(logs), merger, names)
             return
         assert one.base is not None
         roots = list(dict.fromkeys(name.partition(".")[0] for name in names))
+        self._require_all_columns(one, logs.values(), roots)
+        base = one.path(one.base)
         try:
-            rows = _by_hudi_rs(self.storage(), one.path(one.base), logs, roots, self.instant)
+            rows = _by_hudi_rs(self.storage(), base, list(logs), roots, self.instant)
         except HudiRsError as error:
             raise UnmergeableSlice(
                 f"{self.base_uri}: {one.name} cannot be merged: {error}; {WHAT_TO_DO}"
@@ -143,6 +147,10 @@ class SliceReader:
             UnmergeableSlice: hudi-rs would read it differently than Hudi: it skips damage silently,
                 and reads the blocks of later instants.
         """
+        return self._is_counted(self._opened(one, log))
+
+    def _opened(self, one: FileSlice, log: str) -> LogFile:
+        """Open a log file that is read whole, or not at all, see `counts`."""
         with self.storage().open_input(log) as source:
             file = LogFile(source, source.size(), f"{self.base_uri}/{log}")
         damaged = any(block.kind is BlockKind.CORRUPT for block in file.blocks)
@@ -152,13 +160,38 @@ class SliceReader:
                 f"{self.base_uri}: {one.name} cannot be merged here: {log} holds {holds}; "
                 f"{WHAT_TO_DO}"
             )
-        counts = {(block.instant or "") <= self.instant for block in file.blocks}
-        if len(counts) > 1:
+        if len({self._is_of_instant(block) for block in file.blocks}) > 1:
             raise UnmergeableSlice(
                 f"{self.base_uri}: {one.name} cannot be merged here as of {self.instant}: {log} "
                 "holds blocks of later instants, too"
             )
-        return counts != {False}
+        return file
+
+    def _is_of_instant(self, block: LogBlock) -> bool:
+        return (block.instant or "") <= self.instant
+
+    def _is_counted(self, file: LogFile) -> bool:
+        return not file.blocks or self._is_of_instant(file.blocks[0])
+
+    def _require_all_columns(
+        self, one: FileSlice, logs: Iterable[LogFile], roots: Sequence[str]
+    ) -> None:
+        """Refuse log rows that lack a column, where Hudi has NULL and hudi-rs the former value."""
+        blocks = (block for file in logs for block in file.blocks if block.kind not in WITHOUT_ROWS)
+        schemas = {block.schema for block in blocks if block.schema is not None}
+        parts = [_leaves(arrow_schema(schema), roots) for schema in schemas]
+        names = frozenset().union(*parts)
+        if all(part == names for part in parts) and names.issuperset(roots):
+            return
+        assert one.base is not None
+        with parquet_file(self.storage(), one.path(one.base)) as file:
+            names |= _leaves(file.schema_arrow, roots)
+        lacking = sorted(frozenset().union(*(names - part for part in parts)))
+        if lacking:
+            raise UnmergeableSlice(
+                f"{self.base_uri}: {one.name} cannot be merged by hudi-rs, as rows of its log "
+                f"files lack {', '.join(lacking)}; {WHAT_TO_DO}"
+            )
 
     def _merged_by_keys(
         self, one: FileSlice, log_paths: Sequence[str], merger: KeyMerger, names: Sequence[str]
@@ -193,6 +226,17 @@ class SliceReader:
                 batches = parquet_columns(file, names, f"{self.base_uri}/{path}")
                 tables = [_numbered(columns) for columns in batches]
         return pa.concat_tables(tables) if tables else _numbered([pa.nulls(0)] * len(names))
+
+
+def _leaves(schema: pa.Schema, roots: Sequence[str]) -> frozenset[str]:
+    """Return the names of columns, and with dots of fields in structs."""
+    found, open_ = set(), [schema.field(name) for name in roots if name in schema.names]
+    while open_:
+        field_ = open_.pop()
+        found.add(field_.name)
+        if pa.types.is_struct(field_.type):
+            open_ += [one.with_name(f"{field_.name}.{one.name}") for one in field_.type]
+    return frozenset(found)
 
 
 def _numbered(columns: Sequence[AnyArray]) -> pa.Table:

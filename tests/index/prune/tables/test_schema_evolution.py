@@ -14,6 +14,7 @@ from devtools.tables import HudiTable, TableSpec, TableType, create, upsert
 from pyhudi_expr import scan
 from pyhudi_expr.index.prune import Pruner
 from pyhudi_expr.spark.query.dataframes import pruned
+from pyhudi_expr.tables.hudi_table import HudiTable as OpenedTable
 from pyhudi_expr.tables.listing import TableView
 from tests.index.prune.matching_slices import assert_no_row_lost, read
 
@@ -165,6 +166,32 @@ def test_a_later_write_adds_columns(spark: SparkSession, tmp_path: Path, type_: 
     whole.unpersist()
     assert max(kept[text] for text in present) <= 2 + (type_ is TableType.MOR) < FILES
     assert kept["n = 7 OR id = 9"] < FILES
+
+
+@pytest.mark.parametrize("type_", [TableType.COW, TableType.MOR])
+def test_later_writes_drop_a_column_and_add_it_again(
+    spark: SparkSession, tmp_path: Path, type_: TableType
+) -> None:
+    """Without schema evolution on read: whatever the column's files were written for, by name."""
+    dropping = {"hoodie.datasource.write.schema.allow.auto.evolution.column.drop": "true"}
+    written = [(4 * k + r, 100 * k + r, k) for k in range(FILES) for r in range(4)]
+    frame = spark.createDataFrame(
+        spark.sparkContext.parallelize(written, FILES), "id long, x int, v int"
+    )
+    spec = TableSpec(f"dropped_{type_.name.lower()}", type_, extra=dropping)
+    table = create(frame, spec, tmp_path)
+    upsert(table, spark.createDataFrame([(5, 7), (100, 8)], "id long, v int"))
+    assert "x" not in OpenedTable.open(str(table.path)).schema().names
+    upsert(table, spark.createDataFrame([(9, 777, 9), (101, 3, 9)], "id long, x int, v int"))
+    whole = read(spark, table.path).cache()
+    asked = ("x = 203", "x = 777", "x = 3", "x IS NULL", "x > 300", "NOT x < 300", "v = 7")
+    kept = assert_no_row_lost(Pruner(), table.path, whole, asked)
+    for text in asked:
+        expected = rows(whole.where(text), "id", "x", "v")
+        assert scanned(table, text, "id", "x", "v") == expected, text
+        assert rows(pruned(spark, str(table.path), text), "id", "x", "v") == expected, text
+    whole.unpersist()
+    assert kept["x = 777"] < FILES
 
 
 @pytest.mark.parametrize("type_", [TableType.COW, TableType.MOR])
