@@ -23,7 +23,7 @@ from pyhudi_expr.index.spark_partition_values import SparkPartitionColumns, Spar
 from pyhudi_expr.index.statistics.bounds_snapshots import BoundsSnapshots, KeptBounds
 from pyhudi_expr.index.statistics.column_stats import ColumnStats
 from pyhudi_expr.tables.hudi_table import HudiTable
-from pyhudi_expr.tables.listing import FileListing, TableView
+from pyhudi_expr.tables.listing import FileListing, ListingPart, TableView
 from pyhudi_expr.tables.mdt.store.disk_cache import DiskCache, Identity
 from pyhudi_expr.tables.mdt.store.listing_snapshots import kept_listing
 
@@ -87,9 +87,7 @@ def _listing(files: int, partitions: int) -> FileListing:
     per_partition = files // partitions
     partition = np.repeat(np.arange(partitions, dtype=np.int32), per_partition)
     days = np.datetime64("2000-01-01") + np.arange(partitions)
-    return FileListing(
-        instant=_INSTANT,
-        view=TableView.SNAPSHOT,
+    part = ListingPart(
         partitions=pa.array([f"day={day}" for day in days.tolist()], pa.string()),
         slice_partition=partition,
         slice_file_id=_numbered(files, "", "-0000-0000-0000-000000000000-0"),
@@ -99,6 +97,7 @@ def _listing(files: int, partitions: int) -> FileListing:
         file_size=np.full(files, _FILE_BYTES, np.int64),
         file_is_log=np.zeros(files, np.bool_),
     )
+    return FileListing.of(_INSTANT, TableView.SNAPSHOT, part)
 
 
 def _numbered(size: int, before: str, after: str, digits: int = 8) -> AnyArray:

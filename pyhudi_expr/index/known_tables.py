@@ -11,8 +11,7 @@ from pyhudi_expr.index.statistics.column_stats import BoundsLimits, ColumnStats,
 from pyhudi_expr.index.statistics.entry_source import GroupEntries
 from pyhudi_expr.index.statistics.joined_column_stats import JoinedColumnStats
 from pyhudi_expr.tables.hudi_table import HudiTable
-from pyhudi_expr.tables.joined_listing import JoinedListing
-from pyhudi_expr.tables.listing import FileListing, TableView
+from pyhudi_expr.tables.listing import FileListing, ListingPart, TableView
 from pyhudi_expr.tables.mdt.extension.reader import EXTENSION_DIR
 from pyhudi_expr.tables.mdt.store.listing_following import KnownListing, following_listing
 from pyhudi_expr.tables.mdt.store.listing_snapshots import (
@@ -73,12 +72,12 @@ class KnownTable:
 
     Attributes:
         listed: The listing, and its state.
-        statistics: Listings with their `column_stats`, by entries of this state or of an earlier
-            one; the partitions that are in use have the same entries in both.
+        statistics: Parts of listings with their `column_stats`, by entries of this state or of an
+            earlier one; the partitions that are in use have the same entries in both.
     """
 
     listed: KnownListing
-    statistics: tuple[tuple[FileListing, ColumnStats], ...] = ()
+    statistics: tuple[tuple[ListingPart, ColumnStats], ...] = ()
 
     @property
     def listing(self) -> FileListing:
@@ -87,11 +86,12 @@ class KnownTable:
 
     def with_statistics(self, stats: ColumnStats | None) -> KnownTable:
         """Return the same table with the statistics of its listing, by entries of its state."""
-        if isinstance(stats, JoinedColumnStats) and isinstance(self.listing, JoinedListing):
+        if isinstance(stats, JoinedColumnStats):
             pairs = tuple(zip(self.listing.parts, stats.parts, strict=True))
             return KnownTable(self.listed, pairs)
         is_own = stats is not None and isinstance(stats.entries, MetadataTable)
-        return KnownTable(self.listed, ((self.listing, stats),) if stats and is_own else ())
+        pairs = ((self.listing.parts[0], stats),) if stats is not None and is_own else ()
+        return KnownTable(self.listed, pairs)
 
     def column_stats(
         self, metadata: MetadataTable, limits: BoundsLimits, footers: Footers
@@ -104,13 +104,14 @@ class KnownTable:
             footers: The bounds of footers that were read in an earlier state.
         """
         listing, storage = self.listing, metadata.table.storage
-        if not isinstance(listing, JoinedListing):
-            return ColumnStats(metadata, listing, storage, limits, earlier=footers)
         known = {id(part): stats for part, stats in self.statistics}
+        if listing.is_whole and id(listing.parts[0]) not in known:
+            return ColumnStats(metadata, listing, storage, limits, earlier=footers)
 
-        def fresh(part: FileListing) -> ColumnStats:
+        def fresh(part: ListingPart) -> ColumnStats:
             entries = GroupEntries.of_few(metadata, part.num_files)
-            return ColumnStats(entries, part, storage, limits, len(listing.partitions), footers)
+            own = FileListing.of(listing.instant, listing.view, part)
+            return ColumnStats(entries, own, storage, limits, len(listing.partitions), footers)
 
         parts = [known.get(id(part)) or fresh(part) for part in listing.parts]
         return JoinedColumnStats(metadata, listing, storage, limits, parts)
@@ -172,7 +173,7 @@ def _candidates(
 
 def _kept_statistics(
     metadata: MetadataTable, newest: tuple[FileListing, ListingState], limits: BoundsLimits
-) -> tuple[tuple[FileListing, ColumnStats], ...]:
+) -> tuple[tuple[ListingPart, ColumnStats], ...]:
     """Return the statistics of a listing on disk, by the entries of its state, as they are kept."""
     listing, state = newest
     if state.statistics is None:
@@ -180,5 +181,5 @@ def _kept_statistics(
     with suppress(HudiError):
         entries = GroupEntries.as_of(metadata, state.statistics)
         stats = ColumnStats(entries, listing, metadata.table.storage, limits)
-        return ((listing, stats),)
+        return ((listing.parts[0], stats),)
     return ()

@@ -35,7 +35,7 @@ from pyhudi_expr.arrays import (
     string_list,
 )
 from pyhudi_expr.tables.hudi_names import ParsedNames, base_files, log_files
-from pyhudi_expr.tables.listing import FileListing, StoredFiles, TableView
+from pyhudi_expr.tables.listing import FileListing, ListingPart, StoredFiles, TableView
 from pyhudi_expr.tables.positions import distinct_texts, sorted_texts
 from pyhudi_expr.tables.timeline.timeline import Timeline
 
@@ -325,9 +325,7 @@ def _assemble(
     of_slices = file_partition[first]
     begins, slice_partition = _runs(of_slices)
     base_instants = arrow_list(instants.values, pa.string())
-    return FileListing(
-        instant=instant,
-        view=view,
+    part = ListingPart(
         partitions=partitions.take(arrow_array(of_slices[begins])),
         slice_partition=_frozen(slice_partition.astype(np.int32)),
         slice_file_id=groups.file_ids.take(arrow_array(group[first] % groups.count)),
@@ -337,6 +335,7 @@ def _assemble(
         file_size=_frozen(files.size[rows]),
         file_is_log=_frozen(is_log),
     )
+    return FileListing.of(instant, view, part)
 
 
 def _distinct(keys: Int64Array) -> Int64Array:

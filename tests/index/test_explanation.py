@@ -14,7 +14,7 @@ from pyhudi_expr.expr.semantics import here
 from pyhudi_expr.expr.terms import Scope
 from pyhudi_expr.index.explanation import Explanation, explain
 from pyhudi_expr.index.planner import NamedEvidence
-from pyhudi_expr.tables.listing import FileListing, TableView
+from pyhudi_expr.tables.listing import FileListing, ListingPart, TableView
 from tests.expr.statistics import NOTHING, RowStatistics
 
 SCHEMA = pa.schema(
@@ -32,9 +32,7 @@ ROWS = [
     ]
     for n in range(4)
 ]
-LISTING = FileListing(
-    instant="1",
-    view=TableView.SNAPSHOT,
+_PART = ListingPart(
     partitions=pa.array([""]),
     slice_partition=np.zeros(4, np.int32),
     slice_file_id=pa.array(list("abcd")),
@@ -44,6 +42,7 @@ LISTING = FileListing(
     file_size=np.array([1, 10, 100, 1000], np.int64),
     file_is_log=np.zeros(4, np.bool_),
 )
+LISTING = FileListing.of("1", TableView.SNAPSHOT, _PART)
 SLICE_ROWS = np.array([2, 20, 200, -1], np.int64)
 
 

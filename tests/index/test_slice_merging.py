@@ -12,7 +12,7 @@ from pyhudi_expr.expr.bound import Leaf, columns
 from pyhudi_expr.expr.frontend.sql.parser import parse_predicate
 from pyhudi_expr.expr.terms import Scope
 from pyhudi_expr.index.slice_sets import SliceMerging, keep_slices, slice_merging
-from pyhudi_expr.tables.listing import FileListing, TableView
+from pyhudi_expr.tables.listing import FileListing, ListingPart, TableView
 from pyhudi_expr.tables.properties import TableProperties
 
 PACKAGE = "org.apache.hudi.common.model."
@@ -79,9 +79,7 @@ def listing(slices: str) -> FileListing:
     """A letter for each file: its slice. A capital letter is a base file."""
     number = np.array([ord(letter.lower()) - ord("a") for letter in slices], np.int32)
     count = int(number.max()) + 1 if len(number) else 0
-    return FileListing(
-        instant="1",
-        view=TableView.SNAPSHOT,
+    part = ListingPart(
         partitions=pa.array([""], pa.string()),
         slice_partition=np.zeros(count, np.int32),
         slice_file_id=pa.array([str(n) for n in range(count)], pa.string()),
@@ -91,6 +89,7 @@ def listing(slices: str) -> FileListing:
         file_size=np.ones(len(number), np.int64),
         file_is_log=np.array([letter.islower() for letter in slices], np.bool_),
     )
+    return FileListing.of("1", TableView.SNAPSHOT, part)
 
 
 def kept(predicate: str, slices: str, merging: SliceMerging, evidence: GivenEvidence) -> str:

@@ -21,7 +21,7 @@ from pyhudi_expr.protocol.generated.ttypes import (
     VerdictKind,
 )
 from pyhudi_expr.service.answers.encoding import counts, verdicts
-from pyhudi_expr.tables.listing import FileListing, TableView
+from pyhudi_expr.tables.listing import FileListing, ListingPart, TableView
 
 Files = dict[Any, list[list[str]]]
 
@@ -29,9 +29,7 @@ Files = dict[Any, list[list[str]]]
 def result(slices: list[tuple[int, list[str]]], partitions: int, keep, partition_keep):
     """Slices as (partition, file names); the name of a log file starts with a dot."""
     names = [name for _, files in slices for name in files]
-    listing = FileListing(
-        instant="20260101000000000",
-        view=TableView.SNAPSHOT,
+    part = ListingPart(
         partitions=pa.array([f"p={index:05}" for index in range(partitions)], pa.string()),
         slice_partition=np.array([partition for partition, _ in slices], np.int32),
         slice_file_id=pa.array([files[0] for _, files in slices], pa.string()),
@@ -44,7 +42,7 @@ def result(slices: list[tuple[int, list[str]]], partitions: int, keep, partition
         file_is_log=np.array([name.startswith(".") for name in names], np.bool_),
     )
     return PruneResult(
-        listing=listing,
+        listing=FileListing.of("20260101000000000", TableView.SNAPSHOT, part),
         keep=np.array(keep, np.bool_),
         partition_keep=np.array(partition_keep, np.bool_),
         predicate=ALWAYS,

@@ -27,7 +27,7 @@ from pyhudi_expr.index.statistics.column_stats import (
     LoadedBounds,
 )
 from pyhudi_expr.index.statistics.entry_source import EntrySource
-from pyhudi_expr.tables.joined_listing import JoinedListing, Runs
+from pyhudi_expr.tables.listing import FileListing, Runs
 from pyhudi_expr.tables.storage import Storage
 
 
@@ -41,7 +41,7 @@ class JoinedColumnStats(ColumnStats):
     def __init__(
         self,
         entries: EntrySource,
-        listing: JoinedListing,
+        listing: FileListing,
         storage: Storage,
         limits: BoundsLimits,
         parts: Sequence[ColumnStats],
@@ -158,7 +158,7 @@ class _JoinedBounds(LoadedBounds, DerivedStatistics):
 
     parts: Sequence[LoadedBounds] = ()
     whole: _WholeBounds = field(kw_only=True)
-    listing: JoinedListing = field(kw_only=True)
+    listing: FileListing = field(kw_only=True)
 
     def bounds(self, column: BoundColumn) -> Bounds | None:
         found = self.of_parts(column)

@@ -16,7 +16,6 @@ from pyhudi_expr.expr.bounds import Bounds
 from pyhudi_expr.index.prune import PruneOptions, Pruner, PruneRequest
 from pyhudi_expr.index.snapshot import TableSnapshot
 from pyhudi_expr.service.answers.encoding import counts, kept_slices, verdicts
-from pyhudi_expr.tables.joined_listing import JoinedListing
 from pyhudi_expr.tables.listing import FileListing
 from pyhudi_expr.tables.mdt.store import listing_following, listing_snapshots
 from tests.index.prune.matching_slices import request
@@ -39,7 +38,7 @@ def small_tables_followed() -> Iterator[None]:
 
 def is_followed(snapshot: TableSnapshot) -> bool:
     """Whether a snapshot was made of an earlier one."""
-    return isinstance(snapshot.listing, JoinedListing)
+    return not snapshot.listing.is_whole
 
 
 def assert_as_made_anew(

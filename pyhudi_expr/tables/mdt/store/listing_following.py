@@ -16,7 +16,6 @@ import pyarrow.compute as pc
 from pyhudi_expr.arrays import BoolArray
 from pyhudi_expr.errors import HudiError
 from pyhudi_expr.tables.hudi_names import COLUMN_STATS, FILES
-from pyhudi_expr.tables.joined_listing import JoinedListing, joined_listing
 from pyhudi_expr.tables.listing import FileListing, TableView
 from pyhudi_expr.tables.mdt.store.file_lists import stored_files_of
 from pyhudi_expr.tables.mdt.store.listing_snapshots import is_worth_keeping
@@ -82,8 +81,8 @@ def following_listing(
     if stored is None:
         return None
     fresh = metadata.table.listing(view, None, stored)
-    found = joined_listing(earlier, fresh, changed)
-    if not isinstance(found, JoinedListing) or len(found.parts) > MOST_PARTS:
+    found = earlier.with_partitions(fresh, changed)
+    if not found.num_files or len(found.parts) > MOST_PARTS:
         return None
     own = found.parts[1:] if len(found.parts) > 1 else ()
     return found if _is_small(found, sum(part.num_files for part in own)) else None

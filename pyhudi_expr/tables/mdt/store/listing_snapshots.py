@@ -22,7 +22,7 @@ from pyhudi_expr.arrays import (
     combined,
     numpy_numbers,
 )
-from pyhudi_expr.tables.listing import FileListing, TableView
+from pyhudi_expr.tables.listing import FileListing, ListingPart, TableView
 from pyhudi_expr.tables.mdt.store.disk_cache import DiskCache, Identity
 from pyhudi_expr.tables.mdt.store.listing_state import ListingState
 
@@ -119,9 +119,7 @@ def to_tables(listing: FileListing) -> list[pa.Table]:
 def from_tables(tables: Sequence[pa.Table]) -> FileListing:
     """Return the listing of tables from `to_tables`; its arrays are views of theirs."""
     about, partitions, slices, files = tables
-    return FileListing(
-        instant=about.column("instant")[0].as_py(),
-        view=TableView(about.column("view")[0].as_py()),
+    part = ListingPart(
         partitions=combined(partitions.column("path")),
         slice_partition=numpy_numbers(combined(slices.column("slice_partition"))),
         slice_file_id=combined(slices.column("slice_file_id")),
@@ -131,6 +129,8 @@ def from_tables(tables: Sequence[pa.Table]) -> FileListing:
         file_size=numpy_numbers(combined(files.column("file_size"))),
         file_is_log=flags_of(combined(files.column("file_is_log"))),
     )
+    view = TableView(about.column("view")[0].as_py())
+    return FileListing.of(about.column("instant")[0].as_py(), view, part)
 
 
 def _stored(column: AnyArray | npt.NDArray[Any]) -> AnyArray:

@@ -16,7 +16,6 @@ from pyhudi_expr.expr.nodes import ALWAYS
 from pyhudi_expr.index.prune import PruneOptions, Pruner, PruneRequest
 from pyhudi_expr.tables.hudi_names import COLUMN_STATS, FILES
 from pyhudi_expr.tables.hudi_table import HudiTable
-from pyhudi_expr.tables.joined_listing import JoinedListing
 from pyhudi_expr.tables.mdt.store import listing_following
 from pyhudi_expr.tables.mdt.store.listing_following import opened_state
 from pyhudi_expr.tables.mdt.store.listing_state import ListingState
@@ -89,7 +88,7 @@ def test_a_joined_listing_is_pickled_with_its_parts(tmp_path: Path) -> None:
     pruner.open(str(table.path), asked.view, asked.as_of)
     table.write()
     listing = pruner.open(str(table.path), asked.view, asked.as_of).listing
-    assert isinstance(listing, JoinedListing)
+    assert len(listing.parts) > 1
     copy = pickle.loads(pickle.dumps(listing))  # noqa: S301 - its own bytes
     assert_same_listing(copy, listing)
 
