@@ -37,6 +37,8 @@ from pyhudi_expr.spark.jobs.job_errors import translate_spark_errors
 from pyhudi_expr.tables import locks
 from pyhudi_expr.tables.hudi_table import HudiTable
 from pyhudi_expr.tables.mdt.changes import bootstrap, partitions
+from pyhudi_expr.tables.mdt.changes.partitions import IndexConflict
+from pyhudi_expr.tables.pending_writes import wait_for_instants, writers_at_work
 from pyhudi_expr.tables.storage import Storage, using_storage_options
 
 
@@ -219,6 +221,8 @@ def carry_out(spark: SparkSession, work: Work, options: BuildOptions) -> BuildRe
         else:
             lock = options.lock(table.storage)
             if work.replaced:
+                # A build waits for writers: what it replaces answers until it can begin.
+                wait_for_instants(table, writers_at_work(table), options.wait, IndexConflict)
                 partitions.drop(table, work.replaced, lock)
             if bootstrap.ensure_metadata_table(table.refreshed(), lock):
                 notes.append("the table had no metadata table; one was made")

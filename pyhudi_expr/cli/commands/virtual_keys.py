@@ -11,7 +11,7 @@ import click
 
 from pyhudi_expr.api.display import size_text
 from pyhudi_expr.cli import reports
-from pyhudi_expr.cli.commands.index_building import LOCK_SETTINGS
+from pyhudi_expr.cli.commands.index_building import LOCK_SETTINGS, WAIT
 from pyhudi_expr.cli.options import (
     AS_JSON,
     TABLE,
@@ -168,6 +168,7 @@ def report(table: str, as_json: bool) -> None:
 @DRY_RUN
 @YES
 @with_spark
+@WAIT
 @AS_JSON
 def rewrite(
     table: str,
@@ -177,6 +178,7 @@ def rewrite(
     is_confirmed: bool,
     master: str | None,
     settings: tuple[str, ...],
+    wait: float,
     as_json: bool,
 ) -> None:
     """Rewrite the files of TABLE that still have stored keys, without them.
@@ -184,7 +186,9 @@ def rewrite(
     It works file group by file group, committed by Hudi's clustering, and continues an earlier run.
     """
     path = table_location(table)
-    rewriter = _SparkRewriter("rewriting files", path, commit_bytes, master, settings, as_json)
+    rewriter = _SparkRewriter(
+        "rewriting files", path, commit_bytes, wait, master, settings, as_json
+    )
     with progress_while("reading footers"):
         operation = RewriteWithoutKeys(
             Storage.open(path), partitions or None, rewriter.without_keys, rewriter.statistics
@@ -210,6 +214,7 @@ def rewrite(
 @DRY_RUN
 @YES
 @with_spark
+@WAIT
 @LOCK_SETTINGS
 @AS_JSON
 def disable(
@@ -220,6 +225,7 @@ def disable(
     master: str | None,
     settings: tuple[str, ...],
     lock_settings: dict[str, str],
+    wait: float,
     as_json: bool,
 ) -> None:
     """Restore the stored keys of TABLE, and read them again.
@@ -228,7 +234,7 @@ def disable(
     no other writer may be at work.
     """
     path = table_location(table)
-    rewriter = _SparkRewriter("restoring keys", path, commit_bytes, master, settings, as_json)
+    rewriter = _SparkRewriter("restoring keys", path, commit_bytes, wait, master, settings, as_json)
     with progress_while("reading footers"):
         storage = Storage.open(path)
         lock = TableLock.of(storage, lock_settings)
@@ -254,11 +260,13 @@ class _SparkRewriter:
 
     Attributes:
         purpose: What the session is for, for people.
+        wait: Seconds for which statistics wait for other writers.
     """
 
     purpose: str
     path: str
     commit_bytes: int
+    wait: float
     master: str | None
     settings: tuple[str, ...]
     as_json: bool
@@ -284,7 +292,7 @@ class _SparkRewriter:
         with self._session() as spark:
             from pyhudi_expr.spark.virtual_keys.rewriting import statistics
 
-            return statistics(spark, self.path)
+            return statistics(spark, self.path, self.wait)
 
     def _show(self, done: int, of: int) -> None:
         if not self.as_json:

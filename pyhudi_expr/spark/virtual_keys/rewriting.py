@@ -87,7 +87,7 @@ def rewrite(
         HudiError: It is refused, or a commit failed; earlier commits stay.
     """
     rewriter = ClusteringRewriter.without_keys(spark, path, commit_bytes, progress)
-    builder = partial(statistics, spark, path)
+    builder = partial(statistics, spark, path, BuildOptions().wait)
     return run(RewriteWithoutKeys(Storage.open(path), partitions, rewriter, builder)).rewritten
 
 
@@ -100,13 +100,23 @@ def restore(spark: SparkSession, path: str, lock_wait: float = 60.0) -> KeyRepor
     storage = Storage.open(path)
     rewriter = ClusteringRewriter.with_keys(spark, path, COMMIT_BYTES, lambda *_: None)
     lock = TableLock.of(storage, wait=lock_wait)
-    return run(DisableVirtualKeys(storage, lock, rewriter, partial(statistics, spark, path)))
+    builder = partial(statistics, spark, path, BuildOptions().wait)
+    return run(DisableVirtualKeys(storage, lock, rewriter, builder))
 
 
-def statistics(spark: SparkSession, path: str) -> tuple[str, ...]:
-    """Build the `column_stats` of a table anew; return what was left out. Raises HudiError."""
+def statistics(spark: SparkSession, path: str, wait: float) -> tuple[str, ...]:
+    """Build the `column_stats` of a table anew; return what was left out.
+
+    Args:
+        spark: The session.
+        path: The base path.
+        wait: Seconds to wait for other writers.
+
+    Raises:
+        HudiError: It is refused, or failed; before it can begin, nothing is removed.
+    """
     plan = statistics_plan(HudiTable.open(path), ())
-    built = None if plan is None else carry_out(spark, plan, BuildOptions())
+    built = None if plan is None else carry_out(spark, plan, BuildOptions(wait=wait))
     return () if built is None else built.notes
 
 

@@ -191,13 +191,13 @@ def _enable(life: Life, _random: Random) -> None:
 
 def _disable(life: Life, _random: Random) -> None:
     life.settled()
-    life.ours("virtual-keys", "disable", life.uri, *_LOCK, _YES)
+    life.ours("virtual-keys", "disable", life.uri, *_LOCK, *_WAITING, _YES)
     life.keys = Keys.STORED
 
 
 def _rewrite(life: Life, _random: Random) -> None:
     life.settled()
-    life.ours("virtual-keys", "rewrite", life.uri, "--commit-bytes", "1", _YES)
+    life.ours("virtual-keys", "rewrite", life.uri, "--commit-bytes", "1", *_WAITING, _YES)
 
 
 def _report(life: Life, _random: Random) -> None:

@@ -15,11 +15,13 @@ import pytest
 from pyspark.sql import SparkSession
 
 from devtools.tables import HudiTable, TableSpec, create, delete, upsert
+from pyhudi_expr.errors import HudiError
 from pyhudi_expr.index.catalog.status import State
 from pyhudi_expr.manage.operations import OperationFailed
 from pyhudi_expr.spark import writer_options
 from pyhudi_expr.spark.builds.verification import verify
 from pyhudi_expr.spark.indexes import execute
+from pyhudi_expr.spark.virtual_keys.rewriting import statistics
 from pyhudi_expr.tables.hudi_table import HudiTable as OpenedTable
 from pyhudi_expr.tables.mdt.changes import async_indexing
 from tests.spark.builds.test_hudi_reads_indexes import (
@@ -136,3 +138,18 @@ def run_before(
         return function(*given, **named)
 
     patch.setattr(module, name, run_both)
+
+
+def test_an_index_stays_that_cannot_be_built_anew_yet(spark: SparkSession, tmp_path: Path) -> None:
+    """It was dropped before the build waited for another writer, in vain."""
+    table = written(spark, LAYOUTS[0], tmp_path)
+    path = str(table.path)
+    execute(spark, STATEMENTS["ranges"].format(path=path))
+    before = statuses_of(path)
+    opened = OpenedTable.open(path)
+    pending = f"{opened.properties.timeline_dir}/29990101000000000.commit.requested"
+    opened.storage.write(pending, b"")
+    with pytest.raises(HudiError, match=r"29990101000000000 did not complete within"):
+        statistics(spark, path, 1)
+    opened.storage.delete(pending)
+    assert statuses_of(path) == before
