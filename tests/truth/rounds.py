@@ -80,7 +80,7 @@ def rounds(
                 with TemporaryDirectory() as directory:
                     table = Path(directory) / "table"
                     write_table(table, own, files.members, footers, rng)
-                    _check_entries(tally, table, stored, files)
+                    _check_statistics(tally, table, stored, files)
                     if service is not None and dialect == HIVE:
                         service.check(tally, table, stored, files)
                     spark = engines.get(SPARK)
@@ -95,15 +95,19 @@ def _left_out(rows: pa.Table, own: pa.Table) -> Sequence[str]:
     return [name for name in rows.column_names if name not in own.column_names]
 
 
-def _check_entries(
+def _check_statistics(
     tally: Tally, table: Path, predicates: Sequence[EvaluatedPredicate], files: Files
 ) -> None:
-    """Checks what our own entries of `column_stats` exclude."""
-    entries = StoredFiles.of(table)
-    for evaluated in predicates:
-        for front_end in evaluated.questions:
-            kept = entries.kept(evaluated.bound(front_end, entries.schema), len(files.members))
-            tally.add_kept(evaluated, files, front_end, "by entries of column_stats", kept)
+    """Checks what footers exclude, and our own entries of `column_stats`."""
+    sources = {
+        "by footers": StoredFiles.by_footers(table),
+        "by entries of column_stats": StoredFiles.by_entries(table),
+    }
+    for by, found in sources.items():
+        for evaluated in predicates:
+            for front_end in evaluated.questions:
+                kept = found.kept(evaluated.bound(front_end, found.schema), len(files.members))
+                tally.add_kept(evaluated, files, front_end, by, kept)
 
 
 def _moments(session_options: SessionOptions, zones: Zones, rng: random.Random) -> Sequence[int]:

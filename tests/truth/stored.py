@@ -15,8 +15,10 @@ from enum import Enum
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import numpy as np
 import numpy.typing as npt
+import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
@@ -57,7 +59,9 @@ class Footers(Enum):
     """Whose footers the files have. Those of `parquet-java` have no range of a chunk with NaN."""
 
     ARROW = "arrow"
+    DUCKDB = "duckdb"
     JAVA = "java"
+    POLARS = "polars"
 
 
 def write_table(
@@ -78,8 +82,19 @@ def write_table(
     for number, own in enumerate(members):
         name = f"{file_id(number)}_0-1-0_{_INSTANT}.parquet"
         content = _stored(rows.take(list(own)), rng)
-        described = _without_nan(content) if footers is Footers.JAVA else content.column_names
-        pq.write_table(content, path / name, write_statistics=described)
+        _write(content, path / name, footers)
+
+
+def _write(content: pa.Table, path: Path, footers: Footers) -> None:
+    match footers:
+        case Footers.ARROW:
+            pq.write_table(content, path)
+        case Footers.DUCKDB:
+            duckdb.from_arrow(content).write_parquet(str(path))
+        case Footers.JAVA:
+            pq.write_table(content, path, write_statistics=_without_nan(content))
+        case Footers.POLARS:
+            pl.DataFrame(content).write_parquet(path, statistics=True)
 
 
 def file_id(number: int) -> str:
@@ -145,14 +160,21 @@ def _exactly(column: pa.ChunkedArray, type_: pa.DataType) -> pa.ChunkedArray | N
 
 @dataclass(frozen=True)
 class StoredFiles:
-    """The files of a table, by the entries that our own builder computes."""
+    """The files of a table, by statistics of them."""
 
     statistics: ColumnStats
     schema: pa.Schema
 
     @staticmethod
-    def of(path: Path) -> StoredFiles:
-        """Computes the entries of all columns."""
+    def by_footers(path: Path) -> StoredFiles:
+        """By what the files themselves say."""
+        table = HudiTable.open(str(path))
+        listing = table.listing(TableView.READ_OPTIMIZED)
+        return StoredFiles(ColumnStats(None, listing, table.storage), table.schema())
+
+    @staticmethod
+    def by_entries(path: Path) -> StoredFiles:
+        """By the entries of all columns that our own builder computes."""
         table = HudiTable.open(str(path))
         listing = table.listing(TableView.READ_OPTIMIZED)
         schema = table.schema()

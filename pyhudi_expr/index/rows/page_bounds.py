@@ -129,6 +129,8 @@ def _bounds(
     known = has_lower & has_upper
     if column.domain.is_ordinal:
         _check_order(lower[known], upper[known], whole)
+        if column.may_be_nan:
+            upper = np.full(len(upper), MAX_ORDINAL)
         return Bounds(
             _ordinals(lower, known, has_value, MIN_ORDINAL),
             _ordinals(upper, known, has_value, MAX_ORDINAL),
@@ -159,9 +161,9 @@ def _check_nulls(pages: PageStatistics, rows: Int64Array, of_chunk: int | None) 
 def _check_order(lower: Int64Array, upper: Int64Array, whole: Range) -> None:
     if (lower > upper).any():
         raise NotParquetError("a page's lower bound is above the upper one")
-    if whole.lower is None or whole.upper is None:
-        return
-    if (lower < whole.lower).any() or (upper > whole.upper).any():
+    least = MIN_ORDINAL if whole.lower is None else whole.lower
+    greatest = MAX_ORDINAL if whole.upper is None else whole.upper
+    if (lower < least).any() or (upper > greatest).any():
         raise NotParquetError("a page's bounds are beyond its column chunk's")
 
 

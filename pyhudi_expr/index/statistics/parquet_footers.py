@@ -192,7 +192,8 @@ def chunk_ranges(chunks: Sequence[pq.ColumnChunkMetaData], column: StoredColumn)
     ends = zip(bounded, _listed(lows), _listed(highs), has_low & has_high, strict=True)
     for (at, _), low, high, is_known in ends:
         if is_known and low <= high:
-            found[at] = replace(found[at], lower=low, upper=high)
+            # NaN is above all numbers.
+            found[at] = replace(found[at], lower=low, upper=None if column.may_be_nan else high)
     return found
 
 

@@ -5,10 +5,12 @@ A footer and its page indexes are by the same writer, so the same is trusted of 
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from enum import Enum
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -33,8 +35,43 @@ from pyhudi_expr.index.statistics.bound_decoding import widen_float32
 if TYPE_CHECKING:
     import pyarrow.parquet as pq
 
-#: parquet-mr omits statistics of chunks with NaN; other writers may write finite ones.
-_NAN_SAFE_WRITER = "parquet-mr"
+#: The first two numbers of a version.
+_Version: TypeAlias = tuple[int, int]
+
+_WRITER = re.compile(r"(.+?) version (?:v|py-)?(\d+)\.(\d+)")
+#: By the writer that a footer names: the first version whose bounds of floats are those of all
+#: numbers, and the first one after those that were seen to write no upper bound where there is NaN.
+#: Files of each are in `tests/data/float_writers`.
+FLOAT_WRITERS: Mapping[str, tuple[_Version, _Version]] = {
+    "parquet-mr": ((1, 10), (1, 18)),
+    "DuckDB": ((1, 1), (2, 1)),
+    "Polars (python)": ((2, 0), (2, 1)),
+    "parquet-cpp-arrow": ((10, 0), (10, 0)),
+    "parquet-rs": ((34, 0), (34, 0)),
+    "datafusion": ((43, 0), (43, 0)),
+    "delta-rs": ((1, 6), (1, 6)),
+    "fastparquet-python": ((2023, 10), (2023, 10)),
+}
+
+
+class FloatBounds(Enum):
+    """What a writer's bounds of floats are bounds of."""
+
+    NOTHING = "nothing"
+    NUMBERS = "all values but NaN"
+    VALUES = "all values"
+
+    @staticmethod
+    def of(footer: pq.FileMetaData) -> FloatBounds:
+        """Return what is known of a footer's writer."""
+        writer = _WRITER.match(footer.created_by or "")
+        if writer is None or writer[1] not in FLOAT_WRITERS:
+            return FloatBounds.NOTHING
+        version = int(writer[2]), int(writer[3])
+        of_numbers, without_nan = FLOAT_WRITERS[writer[1]]
+        if version < of_numbers:
+            return FloatBounds.NOTHING
+        return FloatBounds.VALUES if version < without_nan else FloatBounds.NUMBERS
 
 
 @dataclass(frozen=True)
@@ -78,11 +115,13 @@ class StoredColumn:
         position: Its place in the row groups.
         stored: Its type in the file.
         domain: The domain of the table's column.
+        may_be_nan: Whether there may be NaN, whatever the bounds.
     """
 
     position: int
     stored: Domain
     domain: Domain
+    may_be_nan: bool
 
     @staticmethod
     def of(
@@ -95,18 +134,15 @@ class StoredColumn:
         """
         name, type_ = resolve(tuple(column.name.split(".")), columns.schema)
         stored, position = domain_of(type_), columns.positions.get(name)
-        if (
-            stored is None
-            or not widens(stored, column.domain)
-            or position is None
-            or (stored.kind is Kind.FLOAT and not _is_nan_safe(footer))
-        ):
+        if stored is None or not widens(stored, column.domain) or position is None:
             return None
-        return StoredColumn(position, stored, column.domain)
-
-
-def _is_nan_safe(footer: pq.FileMetaData) -> bool:
-    return (footer.created_by or "").startswith(_NAN_SAFE_WRITER)
+        if stored.kind is not Kind.FLOAT:
+            return StoredColumn(position, stored, column.domain, may_be_nan=False)
+        known = FloatBounds.of(footer)
+        if known is FloatBounds.NOTHING:
+            return None
+        may_be_nan = known is FloatBounds.NUMBERS
+        return StoredColumn(position, stored, column.domain, may_be_nan)
 
 
 def physical_bounds(
@@ -132,7 +168,8 @@ def physical_bounds(
             if stored.bits < domain.bits:
                 floats = widen_float32(floats, outward)
             ordinals = float_ordinals(floats)
-            return ordinals, ordinals != MAX_ORDINAL
+            # NaN is above all numbers, and below none.
+            return ordinals, every if outward > 0 else ordinals != MAX_ORDINAL
         case Kind.WALL_CLOCK | Kind.INSTANT:
             if _are_bytes(raw):  # of INT96
                 return np.zeros(len(raw), np.int64), ~every

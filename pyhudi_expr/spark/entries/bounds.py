@@ -22,10 +22,9 @@ from pyhudi_expr.expr.domains import MAX_ORDINAL, MIN_ORDINAL, Domain, Kind, uns
 from pyhudi_expr.expr.nodes import PythonValue
 from pyhudi_expr.index.statistics.bound_decoding import widen_float32
 from pyhudi_expr.index.statistics.parquet_footers import null_count
+from pyhudi_expr.index.statistics.stored_bounds import FloatBounds
 from pyhudi_expr.tables.mdt.records.value_types import Bound
 
-#: Omits statistics if a chunk holds NaN; other writers may ignore it.
-_NAN_SAFE_WRITER = "parquet-mr"
 #: Bytes of a bound; a longer one is replaced by a looser one of so many characters or bytes.
 _LONGEST, _KEPT = 4096, 1024
 _LAST_BEFORE_SURROGATES = 0xD7FF
@@ -91,8 +90,7 @@ def footer_range(footer: pq.FileMetaData, position: int, type_: pa.DataType) -> 
 def _is_trusted(footer: pq.FileMetaData, position: int, type_: pa.DataType) -> bool:
     if footer.schema.column(position).physical_type == "INT96":
         return False
-    writer = footer.created_by or ""
-    return not pa.types.is_floating(type_) or writer.startswith(_NAN_SAFE_WRITER)
+    return not pa.types.is_floating(type_) or FloatBounds.of(footer) is FloatBounds.VALUES
 
 
 def _chunk_range(stats: pq.Statistics, type_: pa.DataType) -> Range | None:

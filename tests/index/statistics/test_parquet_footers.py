@@ -131,11 +131,6 @@ def test_a_file_without_statistics_is_unknown(tmp_path: Path) -> None:
     assert bounds_of(tmp_path, values, write_statistics=False) == UNKNOWN
 
 
-@pytest.mark.parametrize("values", [[1.0, math.nan], [math.nan], [1.0, 2.0]])
-def test_floats_of_writers_that_ignore_nan_are_unknown(tmp_path: Path, values: list[float]) -> None:
-    assert bounds_of(tmp_path, pa.array(values, pa.float64())) == UNKNOWN
-
-
 def test_int96_timestamps_have_no_bounds(tmp_path: Path) -> None:
     values = pa.array([datetime(2020, 1, 1)], pa.timestamp("ns"))
     found = bounds_of(tmp_path, values, use_deprecated_int96_timestamps=True)
@@ -194,7 +189,7 @@ def test_a_float_column_that_became_double_holds_both_readings() -> None:
     stored, requested = domain_of(pa.float32()), domain_of(pa.float64())
     assert stored is not None
     assert requested is not None
-    column = StoredColumn(0, stored, requested)
+    column = StoredColumn(0, stored, requested, may_be_nan=False)
     lower, upper = (physical_bounds([single], column, end)[0] for end in (-math.inf, math.inf))
     assert lower[0] < float_ordinal(0.1)
     assert upper[0] > float_ordinal(single)
