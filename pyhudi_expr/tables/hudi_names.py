@@ -76,8 +76,12 @@ FLINK_INDEX_TYPE = "index.type"
 BUCKET_ENGINE = "hoodie.index.bucket.engine"
 BUCKET_NUMBER = "hoodie.bucket.index.num.buckets"
 BUCKET_COLUMNS = "hoodie.bucket.index.hash.field"
+BUCKET_EXPRESSIONS = "hoodie.bucket.index.partition.expressions"
 #: They state what a table does not have in its own properties.
-OF_BUCKETS = (INDEX_TYPE, FLINK_INDEX_TYPE, BUCKET_ENGINE, BUCKET_NUMBER, BUCKET_COLUMNS)
+OF_BUCKETS = (
+    *(INDEX_TYPE, FLINK_INDEX_TYPE, BUCKET_ENGINE, BUCKET_NUMBER, BUCKET_COLUMNS),
+    BUCKET_EXPRESSIONS,
+)
 METADATA_ENABLE = "hoodie.metadata.enable"
 METADATA_COLUMN_STATS_ENABLE = "hoodie.metadata.index.column.stats.enable"
 METADATA_COLUMN_STATS_COLUMNS = "hoodie.metadata.index.column.stats.column.list"
@@ -92,6 +96,9 @@ METADATA_GLOBAL_RECORD_LEVEL_INDEX_ENABLE = "hoodie.metadata.global.record.level
 
 # Directories and files, relative to a table.
 HOODIE_DIR = ".hoodie"
+#: What consistent hashing says of a partition: `PARTITION/INSTANT.hashing_meta`.
+CONSISTENT_HASHING_DIR = f"{HOODIE_DIR}/.bucket_index/consistent_hashing_metadata"
+HASHING_SUFFIX = ".hashing_meta"
 PROPERTIES_FILE = f"{HOODIE_DIR}/hoodie.properties"
 #: The copy of the properties that Hudi keeps while it rewrites them.
 PROPERTIES_BACKUP_FILE = f"{PROPERTIES_FILE}.backup"

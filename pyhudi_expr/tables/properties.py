@@ -220,33 +220,49 @@ class TableProperties:
         return f"{HOODIE_DIR}/{self.timeline_path}"
 
 
+class BucketEngine(Enum):
+    """How a bucket index finds the file group of a key."""
+
+    SIMPLE = "SIMPLE"
+    CONSISTENT_HASHING = "CONSISTENT_HASHING"
+
+
 @dataclass(frozen=True)
 class StatedBuckets:
     """What a catalog, a session or a caller states of a table's buckets: the table does not.
 
     Attributes:
-        number: The number of buckets in a partition.
+        number: The number of buckets in a partition. None: each partition may have another.
         columns: The hashed columns, in order; none: those of the record key.
+        engine: How a key's bucket is found.
     """
 
-    number: int
+    number: int | None
     columns: tuple[str, ...] = ()
+    engine: BucketEngine = BucketEngine.SIMPLE
 
     @staticmethod
     def of(properties: Mapping[str, str]) -> StatedBuckets | None:
-        """Return what properties with Hudi's names state; None without a simple bucket index.
+        """Return what properties with Hudi's names state; None without a bucket index.
 
         Raises:
             HudiError: The number of buckets is none.
         """
         kind = properties.get(hudi_names.INDEX_TYPE) or properties.get(hudi_names.FLINK_INDEX_TYPE)
-        engine = properties.get(hudi_names.BUCKET_ENGINE, "SIMPLE")
+        engine = properties.get(hudi_names.BUCKET_ENGINE, "SIMPLE").upper()
         number = properties.get(hudi_names.BUCKET_NUMBER, "").strip()
-        if (kind or "").upper() != "BUCKET" or engine.upper() != "SIMPLE" or not number:
+        columns = _names(properties, hudi_names.BUCKET_COLUMNS)
+        if (kind or "").upper() != "BUCKET" or engine not in BucketEngine.__members__:
+            return None
+        if engine == BucketEngine.CONSISTENT_HASHING.value:
+            return StatedBuckets(None, columns, BucketEngine.CONSISTENT_HASHING)
+        if properties.get(hudi_names.BUCKET_EXPRESSIONS):
+            return StatedBuckets(None, columns)
+        if not number:
             return None
         if not (number.isdecimal() and len(number) <= _BUCKET_DIGITS and int(number)):
             raise HudiError(f"{hudi_names.BUCKET_NUMBER}: expected a number from 1, got {number!r}")
-        return StatedBuckets(int(number), _names(properties, hudi_names.BUCKET_COLUMNS))
+        return StatedBuckets(int(number), columns)
 
 
 def load_properties(content: bytes) -> Mapping[str, str]:

@@ -1,8 +1,9 @@
-"""Buckets: the file groups that can hold a key, where the writers have a simple bucket index.
+"""Buckets: the file groups that can hold a key, where the writers have a bucket index.
 
-Such a writer puts a row into the file group of its partition whose id begins, in eight digits, with
-``(texts.hashCode() & Integer.MAX_VALUE) % number``: Java's hash of a list of texts, which are taken
-from the record key. So equalities on all of the hashed columns name the file groups.
+A writer with a simple one puts a row into the file group of its partition whose id begins, in
+eight digits, with ``(texts.hashCode() & Integer.MAX_VALUE) % number``: Java's hash of a list of
+texts, which are taken from the record key. So equalities on all of the hashed columns name the file
+groups.
 
 The table says neither that it has buckets nor how many: a catalog, a session or a caller states it
 (`StatedBuckets`). That all rows of a partition were written by this index, with one number, is
@@ -13,7 +14,7 @@ trusted, as a declared schema is. The number is not: it is proved, for each part
   h, in the file group p, the number of buckets divides h - p. So it divides the greatest common
   divisor of all these differences, and few of the divisors are greater than each p: mostly one.
 * The stated number is one of these. The file groups that any of these names are kept, so that a
-  multiple of the right number loses no row.
+  multiple of the right number loses no row. Where each partition has its own, none is stated.
 
 All slices are kept of a partition whose ids or keys contradict the stated number, or of which too
 few keys are known. Keys are known by `column_stats`; where it has none, by a few files' footers.
@@ -33,23 +34,32 @@ They differ more about values with a comma or a colon, empty texts and NULL, and
 texts and integers are spelled in several ways. Such values are not looked up. A text of another
 column of the key may look like a column with its value (`,a:1`), so these have to be held to
 values as well.
+
+With consistent hashing a file group has a range of hashes (xxHash of the joined texts) from its
+beginning on: to split or merge ranges, new ones are begun. The table has them in a file for each
+change of each partition. A file group that any of these names is kept only if a hash is in its
+range. All slices are kept of a partition with a file group that none of them names.
 """
 
 from __future__ import annotations
 
 import itertools
+import json
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from math import isqrt
+from typing import Any, Protocol
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+import xxhash
 
-from pyhudi_expr.arrays import AnyArray, BoolArray, Int64Array, UInt32Array, arrow_array
+from pyhudi_expr.arrays import AnyArray, BoolArray, Int64Array, arrow_array
 from pyhudi_expr.computed_once import computed_once
+from pyhudi_expr.errors import HudiError
 from pyhudi_expr.expr.bound import BoundIsNull, BoundLiteral, Leaf
 from pyhudi_expr.expr.bounds import Bounds
 from pyhudi_expr.expr.domains import Domain, Kind, domain_of
@@ -59,11 +69,13 @@ from pyhudi_expr.index.lookups.key_predicates import KEY_COLUMN, StoredSpelling,
 from pyhudi_expr.index.lookups.value_places import lookup_values
 from pyhudi_expr.index.planner import Answer, Question
 from pyhudi_expr.index.statistics.column_stats import ColumnStats
+from pyhudi_expr.tables.hudi_names import CONSISTENT_HASHING_DIR, HASHING_SUFFIX
 from pyhudi_expr.tables.hudi_table import HudiTable
 from pyhudi_expr.tables.listing import FileListing
 from pyhudi_expr.tables.mdt.bytes.byte_strings import ByteStrings
 from pyhudi_expr.tables.mdt.bytes.keys import java_hashes
-from pyhudi_expr.tables.properties import StatedBuckets
+from pyhudi_expr.tables.parsing.budget import PROPERTIES_BYTES, check_size
+from pyhudi_expr.tables.properties import BucketEngine, StatedBuckets
 from pyhudi_expr.tables.schema import nested_type
 from pyhudi_expr.tables.storage import Storage
 
@@ -77,6 +89,9 @@ _FOOTERS, _MOST_FOOTERS = 4, 64
 #: What Hudi writes for a NULL and for the empty text.
 _RESERVED = ("__null__", "__empty__")
 _MAX_INT = 2**31 - 1
+_WHOLE_RING = (_OTHER_ID, _MAX_INT)
+_MOST_PARTITIONS = 64
+"""Partitions of a question whose ranges are read."""
 
 
 @dataclass(frozen=True)
@@ -89,15 +104,22 @@ class _Way:
     def hashes(self, values: Mapping[str, AnyArray]) -> Int64Array:
         """Return Java's hash of the list, without its sign, for N rows of values (large_string)."""
         hashed = np.ones(1, np.uint32)
-        for column in self.columns:
-            hashed = hashed * np.uint32(31) + self._hashes(values[column])
+        for texts in self._texts(values):
+            own = java_hashes(ByteStrings.from_arrow(texts.cast(pa.large_binary())))
+            hashed = hashed * np.uint32(31) + own
         return hashed.astype(np.int64) & _MAX_INT
 
-    def _hashes(self, values: AnyArray) -> UInt32Array:
-        if self.prefix:
-            before, between = (pa.scalar(text, values.type) for text in (self.prefix, ""))
-            values = pc.binary_join_element_wise(before, values, between)
-        return java_hashes(ByteStrings.from_arrow(values.cast(pa.large_binary())))
+    def places(self, values: Mapping[str, AnyArray]) -> Int64Array:
+        """Return the hashes on the ring of consistent hashing for N rows of values."""
+        rows = zip(*(texts.to_pylist() for texts in self._texts(values)), strict=True)
+        hashed = [xxhash.xxh32_intdigest("".join(row).encode()) for row in rows]
+        return np.array(hashed, np.int64) & _MAX_INT
+
+    def _texts(self, values: Mapping[str, AnyArray]) -> Iterator[AnyArray]:
+        for column in self.columns:
+            texts = values[column]
+            before, between = (pa.scalar(text, texts.type) for text in (self.prefix, ""))
+            yield pc.binary_join_element_wise(before, texts, between)
 
 
 @dataclass(frozen=True)
@@ -184,7 +206,7 @@ class KnownKeys:
         return greatest
 
     def of_partitions(
-        self, stated: int, partitions: BoolArray, footer_wait: float
+        self, stated: int | None, partitions: BoolArray, footer_wait: float
     ) -> list[tuple[_Named | str, Int64Array]]:
         """Return the flagged partitions by what is known of their number of buckets.
 
@@ -201,9 +223,9 @@ class KnownKeys:
             for n, row in enumerate(rows.T)
         ]
 
-    def _named(self, stated: int, known: Sequence[int]) -> _Named | str:
+    def _named(self, stated: int | None, known: Sequence[int]) -> _Named | str:
         greatest, rest = known[0], iter(known[1 + len(self._forms) :])
-        if greatest == _OTHER_ID or greatest >= stated:
+        if greatest == _OTHER_ID or (stated is not None and greatest >= stated):
             return _CONTRADICTED
         found: list[tuple[_Way, int]] = []
         unseen: list[_Way] = []
@@ -216,7 +238,7 @@ class KnownKeys:
                 return _UNPROVED
             numbers = [_numbers(divisor, greatest) for divisor in divisors]
             possible = [of_way for of_way in numbers if of_way]
-            if not possible or any(stated not in of_way for of_way in possible):
+            if not possible or any(stated not in of_way for of_way in possible if stated):
                 return _CONTRADICTED
             if max(map(len, possible)) > _MOST_NUMBERS:
                 return _UNPROVED
@@ -292,23 +314,187 @@ class KnownKeys:
                 np.gcd.at(self._divisors[number], partitions[is_form], found)
 
 
+class Buckets(Protocol):
+    """What is known of the buckets of a table's partitions."""
+
+    def known(self, question: Question) -> KnownBuckets:
+        """Return what is known of the partitions of a question.
+
+        Raises:
+            HudiError: What it is read from cannot be read.
+        """
+
+
+class KnownBuckets(Protocol):
+    """What is known of the buckets of some partitions."""
+
+    def slices(self, values: Mapping[str, AnyArray]) -> BoolArray:
+        """Flag the slices that can hold one of N rows of values (large_string) by column."""
+
+    def notes(self) -> tuple[str, ...]:
+        """Return why partitions are kept whole."""
+
+
 @dataclass(frozen=True)
-class BucketSource:
-    """Evidence about the hashed columns of a table with a stated number of buckets.
+class NumberedBuckets:
+    """The buckets of a simple index (`Buckets`).
 
     Attributes:
-        stated: What is stated.
+        number: Their stated number; None: each partition may have another.
+        listing: The files.
+        keys: What is known of the record keys.
+    """
+
+    number: int | None
+    listing: FileListing
+    keys: KnownKeys
+
+    def known(self, question: Question) -> KnownBuckets:
+        """See `Buckets`."""
+        found = self.keys.of_partitions(self.number, question.partitions, question.footer_wait)
+        return _KnownNumbers(self.number, self.listing, self.keys.number_of_slice, found)
+
+
+@dataclass(frozen=True)
+class _KnownNumbers:
+    """The numbers of buckets of some partitions (`KnownBuckets`)."""
+
+    number: int | None
+    listing: FileListing
+    number_of_slice: Int64Array
+    found: Sequence[tuple[_Named | str, Int64Array]]
+
+    def slices(self, values: Mapping[str, AnyArray]) -> BoolArray:
+        kept = np.ones(self.listing.num_slices, np.bool_)
+        for named, partitions in self.found:
+            if isinstance(named, str):
+                continue
+            flags = np.zeros(len(self.listing.partitions), np.bool_)
+            flags[partitions] = True
+            slices = np.flatnonzero(flags[self.listing.slice_partition])
+            buckets = [way.hashes(values) % number for way, number in named]
+            kept[slices] = np.isin(self.number_of_slice[slices], np.concatenate(buckets))
+        return kept
+
+    def notes(self) -> tuple[str, ...]:
+        counts = {_UNPROVED: 0, _CONTRADICTED: 0}
+        for named, partitions in self.found:
+            if isinstance(named, str):
+                counts[named] += len(partitions)
+        buckets = "buckets" if self.number is None else f"{self.number} buckets"
+        reasons = {
+            _UNPROVED: f"too few record keys are known to prove that there are {buckets}",
+            _CONTRADICTED: f"file ids or record keys contradict {buckets}",
+        }
+        return tuple(
+            f"{reasons[why]}: partitions that are kept whole: {count}"
+            for why, count in counts.items()
+            if count
+        )
+
+
+class HashRanges:
+    """The ranges of hashes of file groups with consistent hashing (`Buckets`). Thread safe."""
+
+    def __init__(self, storage: Storage, listing: FileListing, ways: Sequence[_Way]) -> None:
+        self._storage = storage
+        self._listing = listing
+        self._ways = ways
+        self._is_read = np.zeros(len(listing.partitions), np.bool_)
+        self._is_named = np.zeros(len(listing.partitions), np.bool_)
+        self._lower = np.full(listing.num_slices, _WHOLE_RING[0], np.int64)
+        self._upper = np.full(listing.num_slices, _WHOLE_RING[1], np.int64)
+        self._lock = threading.Lock()
+
+    def known(self, question: Question) -> KnownBuckets:
+        """See `Buckets`. A question reads the metadata of some partitions, the next one of more."""
+        with self._lock:
+            new = np.flatnonzero(question.partitions & ~self._is_read)[:_MOST_PARTITIONS].tolist()
+            for partition, ranges in zip(new, self._storage.at_once(self._read, new), strict=True):
+                self._add(partition, ranges)
+        unknown = int((question.partitions & ~self._is_named).sum())
+        return _KnownRanges(self._ways, self._lower, self._upper, unknown)
+
+    def _add(self, partition: int, ranges: Mapping[str, tuple[int, int]]) -> None:
+        slices = np.flatnonzero(self._listing.slice_partition == partition)
+        ids: list[Any] = self._listing.slice_file_id.take(arrow_array(slices)).to_pylist()
+        self._is_read[partition] = True
+        self._is_named[partition] = ranges.keys() >= set(ids)
+        if self._is_named[partition]:
+            self._lower[slices] = [ranges[file_id][0] for file_id in ids]
+            self._upper[slices] = [ranges[file_id][1] for file_id in ids]
+
+    def _read(self, partition: int) -> Mapping[str, tuple[int, int]]:
+        """Return the range of each file group, in any state of a partition."""
+        path = self._listing.partitions[partition]
+        directory = f"{CONSISTENT_HASHING_DIR}/{path}" if path else CONSISTENT_HASHING_DIR
+        found: dict[str, tuple[int, int]] = {}
+        for name in self._storage.names(directory):
+            if name.endswith(HASHING_SUFFIX):
+                content = self._storage.read(f"{directory}/{name}")
+                for file_id, range_ in _ranges(content).items():
+                    is_new = found.setdefault(file_id, range_) == range_
+                    found[file_id] = range_ if is_new else _WHOLE_RING
+        return found
+
+
+def _ranges(content: bytes) -> Mapping[str, tuple[int, int]]:
+    """Return the file ids of hashing metadata with their ranges; none if it is damaged."""
+    try:
+        check_size(HASHING_SUFFIX, len(content), PROPERTIES_BYTES)
+        found: list[Any] = json.loads(content)["nodes"]
+        nodes = sorted((int(node["value"]), str(node["fileIdPrefix"])) for node in found)
+    except (HudiError, ValueError, KeyError, TypeError, RecursionError):
+        return {}
+    ends = [_OTHER_ID, *(value for value, _ in nodes)]
+    ranges = {
+        f"{prefix}-0": (before, value) for before, (value, prefix) in zip(ends, nodes, strict=False)
+    }
+    if nodes and nodes[-1][0] != _MAX_INT:  # the first one has the end of the ring, too
+        ranges[f"{nodes[0][1]}-0"] = _WHOLE_RING
+    return ranges
+
+
+@dataclass(frozen=True)
+class _KnownRanges:
+    """The range of each slice, without `lower` and with `upper` (`KnownBuckets`)."""
+
+    ways: Sequence[_Way]
+    lower: Int64Array
+    upper: Int64Array
+    unknown: int
+
+    def slices(self, values: Mapping[str, AnyArray]) -> BoolArray:
+        places = np.unique(np.concatenate([way.places(values) for way in self.ways]))
+        # Whether a place lies between: as many are at or below the lower end as the upper one.
+        return np.searchsorted(places, self.lower, "right") != np.searchsorted(
+            places, self.upper, "right"
+        )
+
+    def notes(self) -> tuple[str, ...]:
+        if not self.unknown:
+            return ()
+        return (
+            "the metadata of consistent hashing does not name all file groups: partitions that are "
+            f"kept whole: {self.unknown}",
+        )
+
+
+@dataclass(frozen=True)
+class BucketSource:
+    """Evidence about the hashed columns of a table with buckets.
+
+    Attributes:
         hashed: The hashed columns, in the stated order.
         held: These, and other columns of the key that have to be held to values, too.
         listing: The files.
-        keys: What is known of them.
+        buckets: What is known of the buckets.
     """
 
-    stated: StatedBuckets
     hashed: tuple[str, ...]
     held: tuple[str, ...]
     listing: FileListing
-    keys: KnownKeys
+    buckets: Buckets
     name: str = "buckets"
 
     def answer(self, question: Question) -> Answer | None:
@@ -322,51 +508,22 @@ class BucketSource:
         ]
         if not wanted:
             return None
-        known = self.keys.of_partitions(
-            self.stated.number, question.partitions, question.footer_wait
-        )
+        known = self.buckets.known(question)
         evidence = LookupEvidence(self.listing)
         for leaf, values in wanted:
-            evidence.add(leaf, self._slices(values[: len(self.hashed)], known))
-        return Answer(evidence, tuple(self._notes(known)))
-
-    def _slices(
-        self,
-        values: Sequence[Sequence[bytes | None]],
-        known: Sequence[tuple[_Named | str, Int64Array]],
-    ) -> BoolArray:
-        rows = list(itertools.product(*values))
-        wanted = {
-            column: pa.array([row[n] for row in rows], pa.large_binary()).cast(pa.large_string())
-            for n, column in enumerate(self.hashed)
-        }
-        numbers = self.keys.number_of_slice
-        found = np.ones(self.listing.num_slices, np.bool_)
-        for named, partitions in known:
-            if isinstance(named, str):
-                continue
-            flags = np.zeros(len(self.listing.partitions), np.bool_)
-            flags[partitions] = True
-            slices = np.flatnonzero(flags[self.listing.slice_partition])
-            buckets = [way.hashes(wanted) % number for way, number in named]
-            found[slices] = np.isin(numbers[slices], np.concatenate(buckets))
-        return found
-
-    def _notes(self, known: Sequence[tuple[_Named | str, Int64Array]]) -> list[str]:
-        counts = {_UNPROVED: 0, _CONTRADICTED: 0}
-        for named, partitions in known:
-            if isinstance(named, str):
-                counts[named] += len(partitions)
-        number = self.stated.number
-        reasons = {
-            _UNPROVED: f"too few record keys are known to prove that there are {number} buckets",
-            _CONTRADICTED: f"file ids or record keys contradict {number} buckets",
-        }
-        return [
-            f"{reasons[why]}: partitions that are kept whole: {count}"
-            for why, count in counts.items()
-            if count
-        ]
+            rows = list(itertools.product(*values[: len(self.hashed)]))
+            evidence.add(
+                leaf,
+                known.slices(
+                    {
+                        column: pa.array([row[n] for row in rows], pa.large_binary()).cast(
+                            pa.large_string()
+                        )
+                        for n, column in enumerate(self.hashed)
+                    }
+                ),
+            )
+        return Answer(evidence, known.notes())
 
 
 def bucket_source(
@@ -391,8 +548,15 @@ def bucket_source(
         return None
     others = [column for column in spelling.fields if column not in hashed]
     texts = [column for column in others if not _is_without_names(schema, column)]
-    keys = KnownKeys(table.storage, listing, stats, _forms(spelling, hashed), spelling.fields)
-    return BucketSource(stated, hashed, (*hashed, *texts), listing, keys)
+    forms, held = _forms(spelling, hashed), (*hashed, *texts)
+    if stated.engine is BucketEngine.SIMPLE:
+        keys = KnownKeys(table.storage, listing, stats, forms, spelling.fields)
+        numbered = NumberedBuckets(stated.number, listing, keys)
+        return BucketSource(hashed, held, listing, numbered)
+    if not stated.columns and len(hashed) > 1:
+        return None  # no key proves which of them are hashed
+    ways = tuple(dict.fromkeys(way for form in forms for way in form.ways))
+    return BucketSource(hashed, held, listing, HashRanges(table.storage, listing, ways))
 
 
 def _is_without_names(schema: pa.Schema, column: str) -> bool:

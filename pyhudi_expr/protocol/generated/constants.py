@@ -20,4 +20,5 @@ BUCKET_OPTIONS = [
     "hoodie.index.bucket.engine",
     "hoodie.bucket.index.num.buckets",
     "hoodie.bucket.index.hash.field",
+    "hoodie.bucket.index.partition.expressions",
 ]

@@ -27,7 +27,8 @@ const list<string> BUCKET_OPTIONS = [
   "index.type",
   "hoodie.index.bucket.engine",
   "hoodie.bucket.index.num.buckets",
-  "hoodie.bucket.index.hash.field"
+  "hoodie.bucket.index.hash.field",
+  "hoodie.bucket.index.partition.expressions"
 ]
 
 /** Kinds of nodes. AND, OR, NOT, CONSTANT, LEAF are a SearchArgument's; the others are value terms. */

@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession
 from devtools.tables import TableSpec, TableType, create, upsert
 from pyhudi_expr.index.prune import Pruner
 from pyhudi_expr.spark.query.dataframes import prune_table
-from pyhudi_expr.tables.properties import StatedBuckets
+from pyhudi_expr.tables.properties import BucketEngine, StatedBuckets
 from tests.index.prune.matching_slices import groups, groups_with_matches, read, request
 
 pytestmark = pytest.mark.spark
@@ -43,7 +43,9 @@ class Case:
 
     @property
     def stated(self) -> StatedBuckets:
-        return StatedBuckets(self.number, self.hashed)
+        stated = StatedBuckets.of(self.options())
+        assert stated is not None
+        return stated
 
     def options(self) -> dict[str, str]:
         found = {
@@ -63,6 +65,19 @@ def _spec(name: str, *key: str, **more: object) -> TableSpec:
 _COMPLEX = {
     "hoodie.datasource.write.keygenerator.class": "org.apache.hudi.keygen.ComplexKeyGenerator"
 }
+_CONSISTENT = {
+    "hoodie.index.bucket.engine": "CONSISTENT_HASHING",
+    "hoodie.clustering.plan.strategy.class": "org.apache.hudi.client.clustering.plan.strategy."
+    "SparkConsistentBucketClusteringPlanStrategy",
+    "hoodie.clustering.execution.strategy.class": "org.apache.hudi.client.clustering.run.strategy."
+    "SparkConsistentBucketClusteringExecutionStrategy",
+    "hoodie.clustering.updates.strategy": "org.apache.hudi.client.clustering.update.strategy."
+    "SparkConsistentBucketDuplicateUpdateStrategy",
+    "hoodie.bucket.index.max.num.buckets": "16",
+    "hoodie.parquet.max.file.size": "1000",  # each bucket is split
+    "hoodie.clustering.inline": "true",
+    "hoodie.clustering.inline.max.commits": "1",
+}
 _CASES = [
     Case(_spec("texts", "t"), 4),
     Case(_spec("numbers", "wide", partitions=(), version=6), 12),
@@ -70,6 +85,15 @@ _CASES = [
     Case(_spec("several", "id", "t", "wide", type=TableType.MOR), 8, ("wide", "t")),
     Case(_spec("some", "id", "wide", "o"), 7, ("wide",)),
     Case(_spec("odd", "odd", "id", version=8, stats_columns=None), 6, ("odd",)),
+    Case(
+        *(_spec("by_partition", "wide"), 4),
+        writer={"hoodie.bucket.index.partition.expressions": "p=p0,3;p=p1,7"},
+    ),
+    Case(_spec("ring", "t", type=TableType.MOR), 4, writer=_CONSISTENT),
+    Case(
+        _spec("ring_of_some", "id", "wide", "o", type=TableType.MOR, partitions=(), version=6),
+        *(4, ("wide",), _CONSISTENT),
+    ),
 ]
 
 
@@ -120,10 +144,15 @@ def test_rows_are_in_the_file_groups_that_are_kept(
         assert matching[text] <= found
         fewer += found < kept(text, None)
         for number in (1, 2, 3, 4, 7, case.number * 2, case.number * 3, 256):
+            if case.stated.number is None:
+                continue
             of_number = kept(text, replace(case.stated, number=number))
             assert matching[text] <= of_number
             assert number % case.number == 0 or of_number == kept(text, None)
     assert fewer > len(predicates) // 3
+    if case.stated.engine is BucketEngine.CONSISTENT_HASHING:
+        changes = {file.name for file in table.path.glob(".hoodie/**/*.hashing_meta")}
+        assert len(changes) > 1, "no range was split"
 
 
 def test_a_text_beside_the_hashed_column_has_to_be_held_to_a_value(

@@ -30,6 +30,7 @@ public class pruningConstants {
     BUCKET_OPTIONS.add("hoodie.index.bucket.engine");
     BUCKET_OPTIONS.add("hoodie.bucket.index.num.buckets");
     BUCKET_OPTIONS.add("hoodie.bucket.index.hash.field");
+    BUCKET_OPTIONS.add("hoodie.bucket.index.partition.expressions");
   }
 
 }
