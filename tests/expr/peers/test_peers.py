@@ -12,12 +12,14 @@ import pytest
 from tests.expr.peers.cases import Case, Peer
 from tests.expr.peers.datafusion import DATAFUSION
 from tests.expr.peers.delta import DELTA
+from tests.expr.peers.duckdb import DUCKDB
 from tests.expr.peers.hudi import HUDI
 from tests.expr.peers.iceberg import ICEBERG
+from tests.expr.peers.polars import POLARS
 from tests.expr.peers.pyiceberg import PYICEBERG
 from tests.expr.peers.trino import TRINO
 
-PEERS = (DELTA, ICEBERG, PYICEBERG, DATAFUSION, TRINO, HUDI)
+PEERS = (DELTA, ICEBERG, PYICEBERG, DATAFUSION, TRINO, HUDI, POLARS, DUCKDB)
 CASES = [(peer, case) for peer in PEERS for case in peer.cases()]
 
 
