@@ -32,6 +32,8 @@ def table(golden: Mapping[str, Path], tmp_path: Path) -> Path:
         ("amount >= 0", EVERY),
         ("txn_id IS NOT NULL", EVERY),
         ("region = 'us' OR txn_id = 'none'", 5),
+        ("abs(amount) >= 0", EVERY),
+        ("CAST(amount AS bigint) >= 0 AND region = 'us'", 5),
     ],
 )
 def test_files_that_match_wholly_are_not_read(

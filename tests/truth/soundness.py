@@ -21,6 +21,7 @@ from pyhudi_expr.expr.evaluate import StatisticsEvidence, as_array, may_be
 from pyhudi_expr.expr.nodes import HudiExpression, IsNull
 from pyhudi_expr.expr.semantics import Semantics
 from pyhudi_expr.expr.terms import Scope
+from pyhudi_expr.index.limits.sure_rows import is_certain, others_of
 from pyhudi_expr.tables.schema import optional_columns
 from tests.truth.engine import SessionOptions
 from tests.truth.files import Files
@@ -143,6 +144,8 @@ class Tally:
         for front_end, question in evaluated.questions.items():
             scope = Scope(files.rows.schema, question.semantics)
             expression = question.expression
+            if is_certain(expression):
+                self._add_sure(evaluated, files, front_end, bind(others_of(expression), scope))
             for truth in (True,) if question.is_filter else (True, False, None):
                 bound = bind(IsNull(expression) if truth is None else expression, scope)
                 may = _may_hold(bound, truth, files)
@@ -156,6 +159,20 @@ class Tally:
                 may = _may_hold(bound, truth, singles)
                 deque(self._compared(evaluated, singles, front_end, truth, may, bound), maxlen=0)
             self.cases += len(files.members)
+
+    def _add_sure(
+        self, evaluated: EvaluatedPredicate, files: Files, front_end: str, others: BoundExpression
+    ) -> None:
+        """Checks the files all of whose rows are said to match: no row fails either."""
+        may = _may_hold(others, True, files)
+        for evaluator, truths in evaluated.truths.items():
+            rows = ~np.asarray(truths.fill_null(False))
+            holds_row = np.asarray(files.matrix[:, rows].any(axis=1))
+            for file in np.flatnonzero(holds_row & ~may):
+                self._record_loss(
+                    *(evaluated, evaluator, f"{front_end}, all rows", None, files, int(file)),
+                    *(rows, others),
+                )
 
     def add_kept(
         self,

@@ -15,6 +15,7 @@ from pyhudi_expr.expr.bounds import Bounds
 from pyhudi_expr.expr.domains import MAX_ORDINAL, MIN_ORDINAL, domain_of
 from pyhudi_expr.expr.nodes import (
     READINGS,
+    And,
     Call,
     Case,
     Cast,
@@ -44,26 +45,38 @@ def sure_rows(
         HudiError: The table does not support the request.
     """
     counts = snapshot.row_counts()
-    if counts is None or request.since is not None or not _is_plain(request.predicate):
+    if counts is None or request.since is not None or not is_certain(request.predicate):
         return np.zeros(snapshot.listing.num_slices, np.int64)
     is_exact = (counts > 0) & ~snapshot.listing.slice_has_logs & result.keep
     if not is_exact.any():
         return np.zeros(snapshot.listing.num_slices, np.int64)
-    # TRUE for each row for which the predicate is not: the slices that this excludes have none.
-    others = Or((Not(request.predicate), IsNull(request.predicate)))
-    doubtful = pruner.prune_snapshot(snapshot, replace(request, predicate=others)).keep
+    # The slices that this excludes have none of the others.
+    others = replace(request, predicate=others_of(request.predicate))
+    doubtful = pruner.prune_snapshot(snapshot, others).keep
     return np.where(is_exact & ~doubtful, counts, 0).astype(np.int64)
 
 
-def _is_plain(predicate: HudiExpression) -> bool:
-    """Return whether a predicate compares columns with constants, and with each other.
+def others_of(predicate: HudiExpression) -> HudiExpression:
+    """Return what is TRUE of each row for which a predicate is not."""
+    return Or((Not(predicate), IsNull(predicate)))
 
-    Engines agree where such a predicate is NULL. They do not of conditional values and of functions
-    of values that these do not accept, which excludes no row that matches, but would be one here.
+
+def is_certain(predicate: HudiExpression) -> bool:
+    """Return whether all rows match, without an error, if none is FALSE or NULL by the evidence.
+
+    Engines do not agree where a conditional value is NULL. A function may fail for values of which
+    nothing is known: below OR they may be those of another part than the one that is TRUE.
     """
+    if isinstance(predicate, And):
+        return all(map(is_certain, predicate.children))
+    parts = list(walk(predicate))
+    if any(isinstance(part, Case) for part in parts):
+        return False
+    if not any(isinstance(part, And | Or) for part in parts):
+        return True
     return not any(
-        isinstance(node, Case | Cast) or (isinstance(node, Call) and node.name not in READINGS)
-        for node in walk(predicate)
+        isinstance(part, Cast) or (isinstance(part, Call) and part.name not in READINGS)
+        for part in parts
     )
 
 

@@ -28,7 +28,12 @@ PREDICATES = {
     "txn_id > 'TXN-0'": True,
     "amount > 500 OR amount IS NULL": False,
     "txn_id IS NOT NULL": True,
-    "abs(amount) > 0": False,
+    "abs(amount) > 0": True,
+    "CAST(amount AS bigint) >= 0 AND upper(region) <> 'EU'": True,
+    "NOT (abs(amount) < 0)": True,
+    "sqrt(amount) > 500": False,
+    "amount >= 0 OR sqrt(amount) > 500": False,  # a function of other values could fail
+    "CASE WHEN amount >= 0 THEN 1 END = 1": False,
     "region = 'nowhere'": False,
 }
 
