@@ -37,9 +37,10 @@ from pyhudi_expr.expr.evaluate import (
 )
 from pyhudi_expr.expr.nodes import Constant, Unknown
 from pyhudi_expr.index.partition_semantics import FROM_FILES, ReaderSemantics
-from pyhudi_expr.index.slice_sets import SliceMerging, SliceSet, keep_slices
+from pyhudi_expr.index.slice_sets import SliceSet, keep_slices
 from pyhudi_expr.tables.listing import FileListing
 from pyhudi_expr.tables.positions import SliceFiles
+from pyhudi_expr.tables.properties import SliceMerging
 
 _MEGABYTE = 10**6
 

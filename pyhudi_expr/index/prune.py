@@ -28,7 +28,7 @@ from pyhudi_expr.expr.semantics import UNKNOWN_SEMANTICS, Semantics
 from pyhudi_expr.index.opening import SnapshotOptions
 from pyhudi_expr.index.partition_semantics import PartitionReader, ReaderSemantics
 from pyhudi_expr.index.planner import NamedEvidence, UnaskedIndex
-from pyhudi_expr.index.slice_sets import SliceMerging, SliceSet, keep_slices
+from pyhudi_expr.index.slice_sets import SliceSet, keep_slices
 from pyhudi_expr.index.snapshot import TableSnapshot
 from pyhudi_expr.index.snapshot_cache import SnapshotCache
 from pyhudi_expr.index.sources import dropped_by
@@ -38,7 +38,7 @@ from pyhudi_expr.tables.hudi_names import COMMIT_TIME
 from pyhudi_expr.tables.listing import FileListing, TableView
 from pyhudi_expr.tables.mdt.store.disk_cache import DiskCache
 from pyhudi_expr.tables.mdt.store.shared_snapshots import SharedSnapshots
-from pyhudi_expr.tables.properties import StatedBuckets
+from pyhudi_expr.tables.properties import SliceMerging, StatedBuckets
 from pyhudi_expr.tables.schema_history import SchemaHistory
 from pyhudi_expr.tables.timeline.timeline import query_instant
 

@@ -38,7 +38,6 @@ from pyhudi_expr.index.partition_values import (
     path_layout,
 )
 from pyhudi_expr.index.planner import NamedEvidence, Question, Source, announce, gather
-from pyhudi_expr.index.slice_sets import SliceMerging, slice_merging
 from pyhudi_expr.index.sources import VALUES, ColumnStatsSource, NameSource, ValueSource
 from pyhudi_expr.index.spark_partition_values import SparkPartitionColumns, SparkPathValues
 from pyhudi_expr.index.statistics.column_stats import ColumnStats
@@ -51,7 +50,7 @@ from pyhudi_expr.tables.keys.definition import hidden_columns, require_key_colum
 from pyhudi_expr.tables.listing import FileListing
 from pyhudi_expr.tables.mdt.extension.reader import Extension
 from pyhudi_expr.tables.mdt.store.metadata_table import MetadataTable
-from pyhudi_expr.tables.properties import StatedBuckets
+from pyhudi_expr.tables.properties import SliceMerging, StatedBuckets, slice_merging
 from pyhudi_expr.tables.schema import optional_columns
 from pyhudi_expr.tables.schema_history import SchemaHistory
 

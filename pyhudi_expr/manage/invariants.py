@@ -14,14 +14,14 @@ from functools import partial
 
 from pyhudi_expr.errors import HudiError
 from pyhudi_expr.index.catalog.status import State, index_statuses
-from pyhudi_expr.rows.log_rows import log_keys
-from pyhudi_expr.rows.slice_files import FileSlice, file_slices
 from pyhudi_expr.tables import hudi_names
 from pyhudi_expr.tables.hudi_table import HudiTable
 from pyhudi_expr.tables.keys.key_storage import BaseFile, base_files
 from pyhudi_expr.tables.listing import FileListing
 from pyhudi_expr.tables.mdt.changes.partitions import check_metadata_table
 from pyhudi_expr.tables.properties import require_changeable
+from pyhudi_expr.tables.slices.log_rows import log_keys
+from pyhudi_expr.tables.slices.slice_files import FileSlice, file_slices
 
 _THREADS = 4
 """Log files are held in memory as they are read."""

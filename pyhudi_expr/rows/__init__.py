@@ -1,1 +1,1 @@
-"""Read rows: of file slices as queries see them, and of whole tables without a query engine."""
+"""Read rows of whole tables without a query engine."""

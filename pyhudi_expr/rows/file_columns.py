@@ -25,12 +25,12 @@ from pyhudi_expr.arrays import DAMAGE_ERRORS, AnyArray, AnyField, BoolArray
 from pyhudi_expr.errors import CorruptFile, UnsupportedTable
 from pyhudi_expr.expr.domains import type_widens
 from pyhudi_expr.index.prune import PruneResult
-from pyhudi_expr.rows.slice_rows import leaf
 from pyhudi_expr.tables.hudi_names import META_COLUMNS, OPERATION
 from pyhudi_expr.tables.hudi_table import HudiTable
 from pyhudi_expr.tables.listing import FileListing
 from pyhudi_expr.tables.parquet.calendars import LegacyCalendar, has_moments, stored_schema
 from pyhudi_expr.tables.schema_history import SchemaHistory, SchemaVersion
+from pyhudi_expr.tables.slices.slice_rows import leaf
 
 
 @dataclass(frozen=True)

@@ -11,12 +11,12 @@ import pyarrow.parquet as pq
 
 from pyhudi_expr.arrays import AnyArray, arrow_nulls
 from pyhudi_expr.errors import HudiError
-from pyhudi_expr.rows.slice_rows import scalar_type
 from pyhudi_expr.tables.hudi_names import RECORD_KEY
 from pyhudi_expr.tables.hudi_table import HudiTable
 from pyhudi_expr.tables.keys.definition import null_key_message, virtual_keys
 from pyhudi_expr.tables.keys.generators import KeyGenerator, MissingKey
 from pyhudi_expr.tables.keys.key_storage import warn_of_stored_keys
+from pyhudi_expr.tables.slices.slice_rows import scalar_type
 
 
 @dataclass(frozen=True)

@@ -13,14 +13,14 @@ from typing import Protocol
 import pyarrow as pa
 
 from pyhudi_expr.arrays import AnyArray
-from pyhudi_expr.index.slice_sets import SliceMerging, slice_merging
 from pyhudi_expr.rows.file_columns import FileColumns
-from pyhudi_expr.rows.key_merging import KeyMerger
-from pyhudi_expr.rows.log_rows import LogRows, Written, one_batch, read_log
-from pyhudi_expr.rows.slice_files import FileSlice
-from pyhudi_expr.rows.slice_rows import SliceReader, UnmergeableSlice, base_batches, leaf
 from pyhudi_expr.tables.hudi_names import OPERATION, RECORD_KEY
 from pyhudi_expr.tables.hudi_table import HudiTable
+from pyhudi_expr.tables.properties import SliceMerging, slice_merging
+from pyhudi_expr.tables.slices.key_merging import KeyMerger
+from pyhudi_expr.tables.slices.log_rows import LogRows, Written, one_batch, read_log
+from pyhudi_expr.tables.slices.slice_files import FileSlice
+from pyhudi_expr.tables.slices.slice_rows import SliceReader, UnmergeableSlice, base_batches, leaf
 
 WHAT_TO_DO = "compact the table, or read the read-optimised view"
 

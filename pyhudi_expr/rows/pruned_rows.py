@@ -51,17 +51,17 @@ from pyhudi_expr.rows.footer_trust import (
 from pyhudi_expr.rows.key_columns import require_keys
 from pyhudi_expr.rows.key_merged_slices import ColumnsOf, KeyMergedSlices
 from pyhudi_expr.rows.row_filter import RowFilter
-from pyhudi_expr.rows.slice_files import LANCE, FileSlice, file_slices
-from pyhudi_expr.rows.slice_rows import (
+from pyhudi_expr.tables.hudi_names import RECORD_KEY
+from pyhudi_expr.tables.hudi_table import HudiTable
+from pyhudi_expr.tables.keys.definition import columns_without_nulls, hidden_columns, is_virtual
+from pyhudi_expr.tables.parquet.calendars import INT96_UNIT
+from pyhudi_expr.tables.slices.slice_files import LANCE, FileSlice, file_slices
+from pyhudi_expr.tables.slices.slice_rows import (
     SliceReader,
     UnmergeableSlice,
     base_batches,
     parquet_file,
 )
-from pyhudi_expr.tables.hudi_names import RECORD_KEY
-from pyhudi_expr.tables.hudi_table import HudiTable
-from pyhudi_expr.tables.keys.definition import columns_without_nulls, hidden_columns, is_virtual
-from pyhudi_expr.tables.parquet.calendars import INT96_UNIT
 
 _FORMAT = ds.ParquetFileFormat(coerce_int96_timestamp_unit=INT96_UNIT)
 _AT_ONCE = 64

@@ -37,12 +37,12 @@ from pyhudi_expr.rows.first_rows import FirstRows, ranked_slices
 from pyhudi_expr.rows.footer_trust import footers_suffice
 from pyhudi_expr.rows.pruned_rows import CAUTIOUS, EAGER, PrunedRows, narrowest
 from pyhudi_expr.rows.row_filter import RowFilter, row_filter
-from pyhudi_expr.rows.slice_files import check_supported
 from pyhudi_expr.rows.sorting import Order, SortKey, check_order, sort_keys, wanted_rows
 from pyhudi_expr.tables.hudi_names import RECORD_KEY
 from pyhudi_expr.tables.keys.definition import is_virtual
 from pyhudi_expr.tables.keys.key_storage import warn_of_stored_keys
 from pyhudi_expr.tables.properties import StatedBuckets
+from pyhudi_expr.tables.slices.slice_files import check_supported
 
 _INSTEAD = "let an engine such as DuckDB filter the rows of the files that prune keeps"
 

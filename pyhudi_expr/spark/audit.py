@@ -40,7 +40,6 @@ from pyhudi_expr.manage.audit.slice_keys import (
     hashed,
 )
 from pyhudi_expr.manage.audit.value_entries import IndexedValues, ValueEntries, value_findings
-from pyhudi_expr.rows.slice_files import slice_of, slice_table
 from pyhudi_expr.spark.entries import file_entries
 from pyhudi_expr.spark.jobs.batch_runner import Read, Row, SparkRunner, Step
 from pyhudi_expr.spark.jobs.executor_archive import with_storage_options
@@ -56,6 +55,7 @@ from pyhudi_expr.tables.mdt.bytes.keys import Hashes
 from pyhudi_expr.tables.mdt.extension.changes import Extension
 from pyhudi_expr.tables.mdt.hfile.reader import HFile
 from pyhudi_expr.tables.mdt.store.metadata_table import MetadataTable
+from pyhudi_expr.tables.slices.slice_files import slice_of, slice_table
 
 _ROWS, _ENTRIES, _UNREAD, _ROWS_OF_OPTIONAL = 0, 1, 2, 3
 """Sides of the comparison; rows whose entries are optional are a side of their own."""

@@ -265,6 +265,45 @@ class StatedBuckets:
         return StatedBuckets(int(number), columns)
 
 
+class SliceMerging(Enum):
+    """How a table merges the records of one key."""
+
+    WHOLE_RECORDS = "whole records"
+    FIELDS = "fields"
+    OPAQUE = "opaque"
+
+
+_WHOLE_RECORD_MODES = frozenset({"COMMIT_TIME_ORDERING", "EVENT_TIME_ORDERING"})
+_WHOLE_RECORD_PAYLOADS = frozenset(
+    {"", "OverwriteWithLatestAvroPayload", "DefaultHoodieRecordPayload", "EventTimeAvroPayload"}
+)
+_FIELD_PAYLOADS = frozenset(
+    {"PartialUpdateAvroPayload", "OverwriteNonDefaultsWithLatestAvroPayload"}
+)
+#: Ids of HoodieRecordMerger's strategies of event time and of commit time.
+_WHOLE_RECORD_STRATEGIES = frozenset(
+    {
+        "",
+        "eeb8d96f-b1e4-49fd-bbf8-28ac514178e5",
+        "ce9acb64-bde0-424c-9b91-f6ebba25356d",
+    }
+)
+
+
+def slice_merging(properties: TableProperties) -> SliceMerging:
+    """Return how a table merges, by its properties."""
+    payload = properties.payload_class.rpartition(".")[2]
+    mode = properties.merge_mode.upper()
+    if payload in _FIELD_PAYLOADS or properties.partial_update_mode.upper() not in ("", "NONE"):
+        return SliceMerging.FIELDS
+    if mode:
+        whole = mode in _WHOLE_RECORD_MODES
+    else:
+        whole = properties.merge_strategy_id.lower() in _WHOLE_RECORD_STRATEGIES
+    known = payload in _WHOLE_RECORD_PAYLOADS
+    return SliceMerging.WHOLE_RECORDS if whole and known else SliceMerging.OPAQUE
+
+
 def load_properties(content: bytes) -> Mapping[str, str]:
     """Parse a properties file."""
     return parse_properties(content)

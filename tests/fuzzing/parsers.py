@@ -13,7 +13,6 @@ import pyarrow as pa
 
 from pyhudi_expr.errors import HudiError
 from pyhudi_expr.index.statistics.stored_bounds import FooterColumns
-from pyhudi_expr.rows.log_rows import read_log
 from pyhudi_expr.tables.mdt.avro.columns import decode_columns
 from pyhudi_expr.tables.mdt.bytes.byte_strings import ByteStrings
 from pyhudi_expr.tables.mdt.hfile.block_index import DamagedIndexError, inner_index, root_index
@@ -32,6 +31,7 @@ from pyhudi_expr.tables.parsing.budget import spending_as_a_question
 from pyhudi_expr.tables.parsing.json_texts import parse_json
 from pyhudi_expr.tables.properties import parse_properties
 from pyhudi_expr.tables.schema import arrow_schema
+from pyhudi_expr.tables.slices.log_rows import read_log
 from pyhudi_expr.tables.storage import Storage
 from pyhudi_expr.tables.timeline.timeline import CommitMetadata
 

@@ -25,8 +25,8 @@ from pyhudi_expr.index.planner import (
     StillReadingError,
     gather,
 )
-from pyhudi_expr.index.slice_sets import SliceMerging
 from pyhudi_expr.tables.hudi_table import HudiTable
+from pyhudi_expr.tables.properties import SliceMerging
 
 
 @pytest.fixture(scope="module")

@@ -11,9 +11,9 @@ from pyhudi_expr.expr.bind import bind
 from pyhudi_expr.expr.bound import Leaf, columns
 from pyhudi_expr.expr.frontend.sql.parser import parse_predicate
 from pyhudi_expr.expr.terms import Scope
-from pyhudi_expr.index.slice_sets import SliceMerging, keep_slices, slice_merging
+from pyhudi_expr.index.slice_sets import keep_slices
 from pyhudi_expr.tables.listing import FileListing, ListingPart, TableView
-from pyhudi_expr.tables.properties import TableProperties
+from pyhudi_expr.tables.properties import SliceMerging, TableProperties, slice_merging
 
 PACKAGE = "org.apache.hudi.common.model."
 WHOLE, FIELDS, OPAQUE = SliceMerging.WHOLE_RECORDS, SliceMerging.FIELDS, SliceMerging.OPAQUE

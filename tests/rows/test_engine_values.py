@@ -17,7 +17,7 @@ from click.testing import CliRunner
 import pyhudi_expr as ph
 from pyhudi_expr.cli.main import cli
 from pyhudi_expr.errors import CorruptFile, UnsupportedTable
-from pyhudi_expr.rows.slice_rows import parquet_file
+from pyhudi_expr.tables.slices.slice_rows import parquet_file
 from pyhudi_expr.tables.storage import Storage
 from tests.foreign_tables import ForeignFile, write_foreign_table
 

@@ -16,11 +16,11 @@ import pytest
 from pyhudi_expr import scan
 from pyhudi_expr.errors import HudiError, UnsupportedTable
 from pyhudi_expr.rows.file_columns import SchemaEvolution
-from pyhudi_expr.rows.slice_rows import base_batches
 from pyhudi_expr.tables.hudi_names import META_COLUMNS
 from pyhudi_expr.tables.hudi_table import HudiTable
 from pyhudi_expr.tables.listing import TableView
 from pyhudi_expr.tables.schema_history import SchemaHistory, schema_history
+from pyhudi_expr.tables.slices.slice_rows import base_batches
 from pyhudi_expr.tables.storage import Storage
 
 #: The instant of the golden tables' last write, at which two names appear to be swapped.

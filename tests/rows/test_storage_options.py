@@ -15,8 +15,8 @@ from pyhudi_expr import scan
 from pyhudi_expr.errors import HudiError
 from pyhudi_expr.expr.frontend.sql.parser import parse_predicate
 from pyhudi_expr.index.prune import Pruner, PruneRequest
-from pyhudi_expr.rows.slice_rows import SliceReader
 from pyhudi_expr.tables.hudi_table import HudiTable
+from pyhudi_expr.tables.slices.slice_rows import SliceReader
 from pyhudi_expr.tables.storage.process_options import OPTIONS_VARIABLE
 
 pytestmark = pytest.mark.s3

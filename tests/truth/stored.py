@@ -26,7 +26,6 @@ import pyarrow.parquet as pq
 from pyhudi_expr.expr.bound import BoundExpression, columns
 from pyhudi_expr.expr.evaluate import StatisticsEvidence, as_array, may_be
 from pyhudi_expr.index.statistics.column_stats import ColumnStats
-from pyhudi_expr.rows.slice_files import file_slices
 from pyhudi_expr.spark.entries.column_stats import column_stats
 from pyhudi_expr.tables.hudi_names import COLUMN_STATS
 from pyhudi_expr.tables.hudi_table import HudiTable
@@ -37,6 +36,7 @@ from pyhudi_expr.tables.mdt.records.metadata_records import EncodedRecords
 from pyhudi_expr.tables.mdt.records.payloads import RECORD_SCHEMA
 from pyhudi_expr.tables.mdt.store.file_group import FileGroup
 from pyhudi_expr.tables.mdt.store.statistics import ColumnStatistics, decode_statistics
+from pyhudi_expr.tables.slices.slice_files import file_slices
 
 _INSTANT = "20260101000000000"
 TABLE = "truth"

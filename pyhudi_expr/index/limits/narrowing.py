@@ -13,9 +13,9 @@ from pyhudi_expr.expr.nodes import Column
 from pyhudi_expr.index.limits.key_bounds import KeyBounds, key_bounds
 from pyhudi_expr.index.limits.sure_rows import sure_rows
 from pyhudi_expr.index.prune import Pruner, PruneRequest, PruneResult
-from pyhudi_expr.index.slice_sets import SliceMerging
 from pyhudi_expr.index.snapshot import TableSnapshot
 from pyhudi_expr.index.statistics.file_ranges import UNKNOWN
+from pyhudi_expr.tables.properties import SliceMerging
 
 
 @dataclass(frozen=True)

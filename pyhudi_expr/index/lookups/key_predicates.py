@@ -53,11 +53,10 @@ from pyhudi_expr.expr.bound import (
 )
 from pyhudi_expr.expr.domains import Domain, Kind
 from pyhudi_expr.expr.nodes import Op, PythonValue, Unknown
-from pyhudi_expr.index.slice_sets import SliceMerging, slice_merging
 from pyhudi_expr.tables.hudi_names import RECORD_KEY
 from pyhudi_expr.tables.keys.definition import KeyDefinition, virtual_keys
 from pyhudi_expr.tables.keys.generators import KeyGenerator
-from pyhudi_expr.tables.properties import TableProperties
+from pyhudi_expr.tables.properties import SliceMerging, TableProperties, slice_merging
 
 _TEXT = Domain(Kind.TEXT)
 KEY_COLUMN = BoundColumn(RECORD_KEY, pa.string(), _TEXT)

@@ -26,11 +26,11 @@ from pyhudi_expr.index.statistics.column_bounds import ColumnBounds, concat_boun
 from pyhudi_expr.index.statistics.parquet_footers import RowGroupStatistics, null_count
 from pyhudi_expr.index.statistics.stored_bounds import FooterColumns
 from pyhudi_expr.manage.layout.tiling import PieceStatistics, Tiling
-from pyhudi_expr.rows.slice_files import FileSlice, file_slices
-from pyhudi_expr.rows.slice_rows import SliceReader, parquet_columns, parquet_file
 from pyhudi_expr.tables.hudi_table import HudiTable
 from pyhudi_expr.tables.listing import FileListing
 from pyhudi_expr.tables.schema import nested_type
+from pyhudi_expr.tables.slices.slice_files import FileSlice, file_slices
+from pyhudi_expr.tables.slices.slice_rows import SliceReader, parquet_columns, parquet_file
 from pyhudi_expr.tables.storage import Storage
 
 _THREADS = 8

@@ -38,8 +38,6 @@ from pyhudi_expr.manage.audit.column_facts import (
 )
 from pyhudi_expr.manage.audit.findings import Fault, Finding, Reader, Severity
 from pyhudi_expr.manage.audit.scope import BOTH, MOST, AuditedRecords, AuditedTable
-from pyhudi_expr.rows.log_rows import LogRows, read_log
-from pyhudi_expr.rows.slice_rows import leaf
 from pyhudi_expr.tables.hudi_names import (
     COLUMN_STATS,
     META_COLUMNS,
@@ -49,6 +47,8 @@ from pyhudi_expr.tables.hudi_names import (
 from pyhudi_expr.tables.mdt.bytes.keys import column_prefix, column_stats_key
 from pyhudi_expr.tables.mdt.records.value_types import value_type
 from pyhudi_expr.tables.mdt.store.statistics import ColumnStatistics
+from pyhudi_expr.tables.slices.log_rows import LogRows, read_log
+from pyhudi_expr.tables.slices.slice_rows import leaf
 
 _OLD_VERSION = "V1"
 

@@ -32,12 +32,12 @@ from pyhudi_expr.manage.audit.filters import FilterTruth
 from pyhudi_expr.manage.audit.findings import Fault, Finding, Severity
 from pyhudi_expr.manage.audit.scope import BOTH, MOST, AuditedRecords, AuditedTable
 from pyhudi_expr.manage.indexing.index_plan import IDENTITY, arguments
-from pyhudi_expr.rows.slice_rows import parquet_columns, parquet_file
 from pyhudi_expr.tables.mdt.bytes.keys import column_prefix
 from pyhudi_expr.tables.mdt.changes.partitions import IndexDefinition
 from pyhudi_expr.tables.mdt.records.metadata_records import decode
 from pyhudi_expr.tables.mdt.records.payloads import RECORD_SCHEMA
 from pyhudi_expr.tables.mdt.store.statistics import column_statistics
+from pyhudi_expr.tables.slices.slice_rows import parquet_columns, parquet_file
 
 _FIRST_CERTAIN_DAY = -141_000  # in 1583
 _DAYS = frozenset({Kind.DATE, Kind.WALL_CLOCK})

@@ -14,9 +14,9 @@ from pyhudi_expr.arrays import AnyArray, BoolArray, Int64Array, string_list
 from pyhudi_expr.errors import HudiError
 from pyhudi_expr.manage.audit.findings import Fault, Finding, Severity
 from pyhudi_expr.manage.audit.scope import BOTH, MOST, AuditedRecords, AuditedTable
-from pyhudi_expr.rows.log_rows import is_of_completed_writes
 from pyhudi_expr.tables.hudi_names import FILES, log_files
 from pyhudi_expr.tables.listing import StoredFiles
+from pyhudi_expr.tables.slices.log_rows import is_of_completed_writes
 
 
 def check_file_lists(

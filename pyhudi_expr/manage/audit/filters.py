@@ -19,7 +19,6 @@ from pyhudi_expr.errors import HudiError
 from pyhudi_expr.manage.audit.findings import Fault, Finding, Severity
 from pyhudi_expr.manage.audit.scope import BOTH, HUDI_ONLY, MOST, AuditedRecords
 from pyhudi_expr.rows.key_columns import KeyColumns
-from pyhudi_expr.rows.slice_rows import parquet_columns, parquet_file
 from pyhudi_expr.tables.hudi_names import BLOOM_FILTERS
 from pyhudi_expr.tables.hudi_table import HudiTable
 from pyhudi_expr.tables.mdt.bytes.byte_strings import ByteStrings
@@ -32,6 +31,7 @@ from pyhudi_expr.tables.mdt.records.bloom_filter import (
     parse,
 )
 from pyhudi_expr.tables.mdt.records.metadata_records import Payload
+from pyhudi_expr.tables.slices.slice_rows import parquet_columns, parquet_file
 
 _THREADS = 4
 _FILES_AT_ONCE = 256

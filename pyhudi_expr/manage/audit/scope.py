@@ -14,13 +14,13 @@ from pyhudi_expr.expr.bound import BoundColumn
 from pyhudi_expr.expr.domains import domain_of
 from pyhudi_expr.index.catalog.registry import Store
 from pyhudi_expr.manage.audit.findings import Fault, Finding, Reader, Severity
-from pyhudi_expr.rows.slice_rows import leaf_types
 from pyhudi_expr.tables.hudi_names import INITIAL_VERSION, base_files
 from pyhudi_expr.tables.hudi_table import HudiTable
 from pyhudi_expr.tables.listing import FileListing, StoredFiles, TableView
 from pyhudi_expr.tables.mdt.bytes.keys import column_partition_prefix, id128
 from pyhudi_expr.tables.mdt.changes.partitions import IndexDefinition
 from pyhudi_expr.tables.mdt.store.metadata_table import MetadataTable
+from pyhudi_expr.tables.slices.slice_rows import leaf_types
 
 _WITH_COMPLETION_TIMES = ("8", "9")
 HUDI_ONLY, BOTH = (Reader.HUDI,), (Reader.HUDI, Reader.PYHUDI)

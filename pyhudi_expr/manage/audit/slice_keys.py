@@ -24,14 +24,14 @@ from pyhudi_expr.index.catalog.registry import Store
 from pyhudi_expr.manage.audit.column_facts import point_bounds
 from pyhudi_expr.manage.audit.findings import Fault
 from pyhudi_expr.rows.key_columns import KeyColumns
-from pyhudi_expr.rows.slice_files import FileSlice, file_slices
-from pyhudi_expr.rows.slice_rows import SliceReader
 from pyhudi_expr.tables.hudi_table import HudiTable
 from pyhudi_expr.tables.keys.java_text import JavaText
 from pyhudi_expr.tables.listing import FileListing
 from pyhudi_expr.tables.mdt.bytes.byte_strings import ByteStrings
 from pyhudi_expr.tables.mdt.bytes.keys import Hashes, hashes
 from pyhudi_expr.tables.mdt.store.metadata_table import MetadataTable
+from pyhudi_expr.tables.slices.slice_files import FileSlice, file_slices
+from pyhudi_expr.tables.slices.slice_rows import SliceReader
 
 Spelling: TypeAlias = Callable[[AnyArray, BoundColumn], AnyArray]
 _THREADS = 4

@@ -22,7 +22,7 @@ from pyhudi_expr.tables.hudi_names import HOODIE_DIR
 from pyhudi_expr.tables.storage import Storage
 
 if TYPE_CHECKING:  # dropping an index needs no Spark
-    from pyhudi_expr.rows.slice_files import FileSlice
+    from pyhudi_expr.tables.slices.slice_files import FileSlice
 
 REVERSE_DIR = f"{HOODIE_DIR}/pyhudi/reverse"
 

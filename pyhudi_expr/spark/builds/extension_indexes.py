@@ -25,7 +25,6 @@ from pyhudi_expr.manage.indexing.build_options import (
 )
 from pyhudi_expr.manage.indexing.index_plan import IndexPlan
 from pyhudi_expr.manage.indexing.reverse_mapping import ReverseMapping, covered_slice_name
-from pyhudi_expr.rows.slice_rows import scalar_type
 from pyhudi_expr.spark.builds.extension_refresh import ExtensionRefresh
 from pyhudi_expr.spark.builds.key_changes import is_secondary
 from pyhudi_expr.spark.jobs.executor_archive import with_storage_options
@@ -48,6 +47,7 @@ from pyhudi_expr.tables.mdt.records.payloads import RECORD_SCHEMA
 from pyhudi_expr.tables.mdt.store.compaction import Cells, compact_group
 from pyhudi_expr.tables.mdt.store.file_group import FileGroup
 from pyhudi_expr.tables.mdt.store.metadata_table import MetadataTable
+from pyhudi_expr.tables.slices.slice_rows import scalar_type
 from pyhudi_expr.tables.storage import Storage
 from pyhudi_expr.tables.timeline.writer import WrittenFile
 

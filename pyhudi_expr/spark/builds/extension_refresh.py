@@ -35,7 +35,6 @@ from pyhudi_expr.manage.indexing.reverse_mapping import (
     covered_slice_name,
     slice_name,
 )
-from pyhudi_expr.rows.slice_files import FileSlice, slice_table
 from pyhudi_expr.spark.builds.key_changes import (
     DELETED,
     IndexedSlice,
@@ -66,6 +65,7 @@ from pyhudi_expr.tables.mdt.extension import changes as extension
 from pyhudi_expr.tables.mdt.extension.changes import Change, Extension
 from pyhudi_expr.tables.mdt.extension.reader import Coverage, may_be_covered
 from pyhudi_expr.tables.mdt.store.file_group_names import has_rows
+from pyhudi_expr.tables.slices.slice_files import FileSlice, slice_table
 from pyhudi_expr.tables.timeline.writer import WrittenFile
 
 _ROWS_OF_TASK = 1_000_000

@@ -34,7 +34,6 @@ from pyhudi_expr.manage.indexing.build_options import (
     sum_by_partition,
 )
 from pyhudi_expr.manage.indexing.index_plan import IndexPlan
-from pyhudi_expr.rows.slice_rows import WHAT_TO_DO, UnmergeableSlice, may_be_merged
 from pyhudi_expr.spark.builds.key_changes import DELETED, is_secondary
 from pyhudi_expr.spark.entries import entries, entries_of_each, file_entries, partition_entries
 from pyhudi_expr.spark.jobs.batch_runner import SparkBatches
@@ -58,6 +57,7 @@ from pyhudi_expr.tables.mdt.changes.partitions import IndexDefinition, NewPartit
 from pyhudi_expr.tables.mdt.changes.rollback import reserve_disk_space, rollback_on_failure
 from pyhudi_expr.tables.mdt.records import payloads
 from pyhudi_expr.tables.properties import TableType
+from pyhudi_expr.tables.slices.slice_rows import WHAT_TO_DO, UnmergeableSlice, may_be_merged
 from pyhudi_expr.tables.timeline.writer import WrittenFile
 
 

@@ -32,8 +32,6 @@ from pyhudi_expr.arrays import (
 )
 from pyhudi_expr.manage.indexing.reverse_mapping import ReverseMapping, slice_name
 from pyhudi_expr.rows.key_columns import KeyColumns
-from pyhudi_expr.rows.slice_files import FileSlice
-from pyhudi_expr.rows.slice_rows import SliceReader, UnmergeableSlice
 from pyhudi_expr.spark.entries.secondary_index import EntryKeys, IndexedColumns
 from pyhudi_expr.spark.jobs.batch_runner import Step
 from pyhudi_expr.spark.jobs.log_files import as_log_entries
@@ -42,6 +40,8 @@ from pyhudi_expr.tables.hudi_names import RECORD_INDEX, SECONDARY_INDEX
 from pyhudi_expr.tables.hudi_table import HudiTable
 from pyhudi_expr.tables.mdt.changes.partitions import IndexDefinition
 from pyhudi_expr.tables.mdt.records import payloads
+from pyhudi_expr.tables.slices.slice_files import FileSlice
+from pyhudi_expr.tables.slices.slice_rows import SliceReader, UnmergeableSlice
 
 _COUNTED_SCHEMA = arrow_schema_of(
     [

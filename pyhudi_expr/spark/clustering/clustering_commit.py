@@ -12,10 +12,10 @@ from pyspark.sql import functions as f
 from pyspark.sql import types as t
 
 from pyhudi_expr.errors import HudiError
-from pyhudi_expr.rows.log_rows import have_operations
 from pyhudi_expr.spark.clustering.write_client import ClusteringFailed, SliceFiles, WriteClient
 from pyhudi_expr.spark.jobs.job_errors import JavaObject, call_private, to_list
 from pyhudi_expr.tables.hudi_names import META_COLUMNS, OPERATION
+from pyhudi_expr.tables.slices.log_rows import have_operations
 
 CLUSTERING = "clustering"
 _STORAGE_LEVEL = "MEMORY_AND_DISK_SER"

@@ -18,10 +18,10 @@ from pyhudi_expr.manage.layout.analysis import sample_file
 from pyhudi_expr.manage.layout.curves import Curve
 from pyhudi_expr.manage.layout.row_order import Layout, Mapping, Order, Pieces, row_order
 from pyhudi_expr.manage.layout.selection import Selection
-from pyhudi_expr.rows.slice_files import FileSlice, slice_table
 from pyhudi_expr.spark.jobs.batch_runner import LocalRunner, Runner, SparkRunner, each_item
 from pyhudi_expr.spark.jobs.shard_writer import routes_to
 from pyhudi_expr.spark.jobs.slice_frames import arrow_type, from_ipc, of_slices, to_ipc
+from pyhudi_expr.tables.slices.slice_files import FileSlice, slice_table
 
 _LOCAL_BYTES = 1 << 30
 """Of files whose few columns this process reads itself, one after the other: that takes less time

@@ -12,7 +12,6 @@ from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark.sql import SparkSession
 
 from pyhudi_expr.errors import HudiError
-from pyhudi_expr.rows.slice_files import FileSlice, file_slices
 from pyhudi_expr.spark.jobs.job_errors import (
     JavaObject,
     NoSuchMemberError,
@@ -23,6 +22,7 @@ from pyhudi_expr.spark.jobs.job_errors import (
 )
 from pyhudi_expr.tables.listing import FileListing
 from pyhudi_expr.tables.locks import TableLock
+from pyhudi_expr.tables.slices.slice_files import FileSlice, file_slices
 from pyhudi_expr.tables.storage import Storage
 
 

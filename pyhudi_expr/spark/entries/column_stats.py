@@ -18,7 +18,6 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sql
 
 from pyhudi_expr.expr.nodes import PythonValue
-from pyhudi_expr.rows.slice_files import FileSlice
 from pyhudi_expr.spark.entries.file_statistics import DDL, SCHEMA, FileStatistics, Row, bound_kind
 from pyhudi_expr.spark.jobs.shard_writer import ENTRIES, ENTRY_SCHEMA, text_entries
 from pyhudi_expr.spark.jobs.slice_frames import Extract, read_slices
@@ -29,6 +28,7 @@ from pyhudi_expr.tables.mdt.changes.partitions import IndexDefinition
 from pyhudi_expr.tables.mdt.records import payloads
 from pyhudi_expr.tables.mdt.records.metadata_records import COLUMN_STATS, PARTITION_STATS
 from pyhudi_expr.tables.mdt.records.value_types import Bound, ValueType
+from pyhudi_expr.tables.slices.slice_files import FileSlice
 
 _KINDS = ("long", "double", "bytes", "decimal")
 _COUNTS = ("value_count", "null_count", "size", "uncompressed_size")

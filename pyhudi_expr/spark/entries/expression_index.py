@@ -27,9 +27,6 @@ from pyhudi_expr.errors import HudiError, UnsupportedTable
 from pyhudi_expr.expr.domains import type_widens
 from pyhudi_expr.expr.nodes import PythonValue
 from pyhudi_expr.manage.indexing.index_plan import IDENTITY, arguments
-from pyhudi_expr.rows.log_rows import log_values
-from pyhudi_expr.rows.slice_files import FileSlice
-from pyhudi_expr.rows.slice_rows import SliceReader, leaf, scalar_type
 from pyhudi_expr.spark.jobs.batch_runner import each_item
 from pyhudi_expr.spark.jobs.shard_writer import ENTRIES, text_entries
 from pyhudi_expr.spark.jobs.slice_frames import arrow_type, read_slices
@@ -48,6 +45,9 @@ from pyhudi_expr.tables.mdt.records import payloads
 from pyhudi_expr.tables.mdt.records.bloom_filter import SIMPLE, FilterBuilder
 from pyhudi_expr.tables.mdt.records.metadata_records import COLUMN_STATS, PARTITION_STATS
 from pyhudi_expr.tables.mdt.records.value_types import Bound, ValueType, value_type
+from pyhudi_expr.tables.slices.log_rows import log_values
+from pyhudi_expr.tables.slices.slice_files import FileSlice
+from pyhudi_expr.tables.slices.slice_rows import SliceReader, leaf, scalar_type
 
 _DESCRIBED = {"partition": pa.string(), "file": pa.string(), "size": pa.int64()}
 

@@ -19,16 +19,6 @@ from pyspark.sql import DataFrame, SparkSession
 from pyhudi_expr.arrays import AnyArray, arrow_schema_of
 from pyhudi_expr.errors import CorruptFile, UnsupportedTable
 from pyhudi_expr.expr.domains import domain_of, type_widens
-from pyhudi_expr.rows.log_rows import log_values
-from pyhudi_expr.rows.slice_files import FileSlice
-from pyhudi_expr.rows.slice_rows import (
-    SliceReader,
-    leaf,
-    leaf_types,
-    parquet_columns,
-    parquet_file,
-    scalar_type,
-)
 from pyhudi_expr.spark.entries.bounds import Range, converted, footer_range, value_range
 from pyhudi_expr.spark.jobs.batch_runner import each_item
 from pyhudi_expr.spark.jobs.slice_frames import read_slices
@@ -37,6 +27,16 @@ from pyhudi_expr.tables.listing import FileListing
 from pyhudi_expr.tables.mdt.changes.partitions import IndexDefinition
 from pyhudi_expr.tables.mdt.records.value_types import Bound, ValueType, value_type
 from pyhudi_expr.tables.parquet.calendars import INT96
+from pyhudi_expr.tables.slices.log_rows import log_values
+from pyhudi_expr.tables.slices.slice_files import FileSlice
+from pyhudi_expr.tables.slices.slice_rows import (
+    SliceReader,
+    leaf,
+    leaf_types,
+    parquet_columns,
+    parquet_file,
+    scalar_type,
+)
 
 SCHEMA = arrow_schema_of(
     [

@@ -15,8 +15,6 @@ import pyarrow.compute as pc
 
 from pyhudi_expr.arrays import AnyArray
 from pyhudi_expr.rows.key_columns import KeyColumns
-from pyhudi_expr.rows.slice_files import FileSlice
-from pyhudi_expr.rows.slice_rows import SliceReader, parquet_columns, parquet_file
 from pyhudi_expr.spark.entries.secondary_index import RecordEntries, SecondaryEntries
 from pyhudi_expr.spark.jobs.batch_runner import each_item
 from pyhudi_expr.spark.jobs.shard_writer import text_entries
@@ -28,6 +26,8 @@ from pyhudi_expr.tables.mdt.bytes.keys import bloom_filter_key
 from pyhudi_expr.tables.mdt.changes.partitions import IndexDefinition
 from pyhudi_expr.tables.mdt.records import payloads
 from pyhudi_expr.tables.mdt.records.bloom_filter import SIMPLE, FilterBuilder, of_footer
+from pyhudi_expr.tables.slices.slice_files import FileSlice
+from pyhudi_expr.tables.slices.slice_rows import SliceReader, parquet_columns, parquet_file
 
 
 class RowEntries(Protocol):

@@ -26,13 +26,13 @@ import pyarrow.compute as pc
 from pyhudi_expr.arrays import AnyArray, arrow_nulls
 from pyhudi_expr.errors import HudiError, UnsupportedTable
 from pyhudi_expr.expr.domains import Kind, float_ordinals, kind_of, type_widens
-from pyhudi_expr.rows.slice_files import FileSlice
-from pyhudi_expr.rows.slice_rows import scalar_type
 from pyhudi_expr.spark.jobs.shard_writer import constant_entries
 from pyhudi_expr.tables.hudi_table import HudiTable
 from pyhudi_expr.tables.mdt.bytes.keys import COMPONENT_END, COMPONENT_MARK, secondary_prefix
 from pyhudi_expr.tables.mdt.changes.partitions import IndexDefinition
 from pyhudi_expr.tables.mdt.records import payloads
+from pyhudi_expr.tables.slices.slice_files import FileSlice
+from pyhudi_expr.tables.slices.slice_rows import scalar_type
 
 _SECONDS = 14
 _LAST_MILLISECOND = "999"

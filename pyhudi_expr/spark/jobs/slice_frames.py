@@ -11,9 +11,9 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as t
 from pyspark.sql.pandas.types import to_arrow_type
 
-from pyhudi_expr.rows.slice_files import FileSlice, slice_of, slice_table
 from pyhudi_expr.spark.jobs.batch_runner import Read, SparkRunner
 from pyhudi_expr.tables.listing import FileListing
+from pyhudi_expr.tables.slices.slice_files import FileSlice, slice_of, slice_table
 
 
 def to_ipc(rows: pa.Table | pa.RecordBatch) -> bytes:

@@ -24,7 +24,6 @@ from pyhudi_expr.errors import HudiError, UnsupportedTable
 from pyhudi_expr.index.limits.narrowing import narrowed
 from pyhudi_expr.index.prune import PruneOptions, Pruner, PruneRequest, PruneResult
 from pyhudi_expr.rows.file_columns import SchemaEvolution
-from pyhudi_expr.rows.slice_files import check_supported
 from pyhudi_expr.rows.sorting import Order, SortKey, sort_keys, wanted_rows
 from pyhudi_expr.spark.clustering.clustering_client import ClusteringClient
 from pyhudi_expr.spark.clustering.write_client import slice_files
@@ -38,6 +37,7 @@ from pyhudi_expr.tables.hudi_names import COMMIT_TIME
 from pyhudi_expr.tables.hudi_table import HudiTable
 from pyhudi_expr.tables.listing import FileListing, TableView
 from pyhudi_expr.tables.properties import StatedBuckets
+from pyhudi_expr.tables.slices.slice_files import check_supported
 from pyhudi_expr.tables.storage import using_storage_options
 from pyhudi_expr.tables.timeline.timeline import query_instant
 

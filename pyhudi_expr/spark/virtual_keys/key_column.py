@@ -17,12 +17,12 @@ from pyspark.sql import functions as f
 from pyspark.sql import types as t
 
 from pyhudi_expr.errors import HudiError, UnsupportedTable
-from pyhudi_expr.rows.slice_rows import leaf
 from pyhudi_expr.tables.hudi_names import RECORD_KEY
 from pyhudi_expr.tables.hudi_table import HudiTable
 from pyhudi_expr.tables.keys.definition import KeyDefinition, is_virtual, require_key_columns
 from pyhudi_expr.tables.keys.generators import EMPTY, NULL, HudiKeys, KeyGenerator
 from pyhudi_expr.tables.keys.key_storage import warn_of_stored_keys
+from pyhudi_expr.tables.slices.slice_rows import leaf
 
 _CAST = (
     *(t.StringType, t.ByteType, t.ShortType, t.IntegerType, t.LongType, t.BooleanType),

@@ -11,7 +11,6 @@ from random import Random
 
 import pyarrow as pa
 
-from pyhudi_expr.rows.slice_files import FileSlice
 from pyhudi_expr.spark.entries import slice_entries
 from pyhudi_expr.tables.hudi_names import (
     COLUMN_STATS,
@@ -52,6 +51,7 @@ from pyhudi_expr.tables.mdt.records.bloom_filter import (
 )
 from pyhudi_expr.tables.mdt.records.payloads import RECORD_SCHEMA
 from pyhudi_expr.tables.mdt.store import file_group_names
+from pyhudi_expr.tables.slices.slice_files import FileSlice
 from pyhudi_expr.tables.timeline.writer import Action, WrittenFile, commit_record
 from tests.manage.audit.living_rows import (
     BLOOMS,

@@ -28,7 +28,6 @@ from pyhudi_expr.manage.invariants import SliceKeys
 from pyhudi_expr.manage.operations import run
 from pyhudi_expr.manage.virtual_key_settings import VirtualKeySettings
 from pyhudi_expr.manage.virtual_keys import DisableVirtualKeys, Rewritten, enable
-from pyhudi_expr.rows.slice_rows import scalar_type
 from pyhudi_expr.tables.hudi_names import METADATA_DIR, RECORD_INDEX
 from pyhudi_expr.tables.hudi_table import HudiTable
 from pyhudi_expr.tables.locks import TableLock
@@ -45,6 +44,7 @@ from pyhudi_expr.tables.mdt.records import payloads
 from pyhudi_expr.tables.mdt.records.payloads import RECORD_SCHEMA
 from pyhudi_expr.tables.mdt.store import file_group_names
 from pyhudi_expr.tables.mdt.store.compaction import compact_group
+from pyhudi_expr.tables.slices.slice_rows import scalar_type
 from pyhudi_expr.tables.storage import Storage
 from pyhudi_expr.tables.timeline.writer import WrittenFile
 

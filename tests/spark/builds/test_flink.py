@@ -21,14 +21,14 @@ from pyhudi_expr.index.catalog.status import State, checked_statuses
 from pyhudi_expr.index.planner import LookupCost
 from pyhudi_expr.manage.indexing.build_options import BuildOptions
 from pyhudi_expr.manage.layout import Layout
-from pyhudi_expr.rows.log_rows import have_operations
-from pyhudi_expr.rows.slice_files import file_slices
 from pyhudi_expr.spark import writer_options
 from pyhudi_expr.spark.builds.verification import verify
 from pyhudi_expr.spark.clustering.clustering import cluster
 from pyhudi_expr.spark.indexes import execute
 from pyhudi_expr.spark.query.dataframes import prune_table
 from pyhudi_expr.tables.hudi_table import HudiTable
+from pyhudi_expr.tables.slices.log_rows import have_operations
+from pyhudi_expr.tables.slices.slice_files import file_slices
 from tests.flink_rows import COLUMNS, expected
 from tests.index.prune.matching_slices import read
 

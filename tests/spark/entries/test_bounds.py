@@ -15,9 +15,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pyhudi_expr.errors import UnsupportedTable
-from pyhudi_expr.rows.slice_files import FileSlice
-from pyhudi_expr.rows.slice_rows import SliceReader, parquet_columns
 from pyhudi_expr.spark.entries.bounds import Range, footer_range, value_range
+from pyhudi_expr.tables.slices.slice_files import FileSlice
+from pyhudi_expr.tables.slices.slice_rows import SliceReader, parquet_columns
 
 _INTEGERS = st.integers(-(2**31), 2**31 - 1)
 _COLUMNS: dict[pa.DataType, st.SearchStrategy[Any]] = {

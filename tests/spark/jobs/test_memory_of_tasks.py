@@ -15,13 +15,13 @@ from pyspark.sql import SparkSession
 
 from devtools.tables import TableSpec, create, upsert
 from pyhudi_expr.manage.indexing.build_options import BuildResult
-from pyhudi_expr.rows import slice_rows
-from pyhudi_expr.rows.slice_files import slice_of, slice_table
 from pyhudi_expr.spark.entries import entries, slice_entries
 from pyhudi_expr.spark.indexes import execute
 from pyhudi_expr.spark.jobs import batch_runner
 from pyhudi_expr.tables.hudi_table import HudiTable
 from pyhudi_expr.tables.mdt.changes.partitions import IndexDefinition
+from pyhudi_expr.tables.slices import slice_rows
+from pyhudi_expr.tables.slices.slice_files import slice_of, slice_table
 
 _ROWS = 100_000
 _RESULTS = 1 << 20

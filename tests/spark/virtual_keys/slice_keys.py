@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from pyhudi_expr.rows.key_columns import KeyColumns
-from pyhudi_expr.rows.slice_files import FileSlice, slice_table
-from pyhudi_expr.rows.slice_rows import SliceReader
 from pyhudi_expr.tables.hudi_table import HudiTable
+from pyhudi_expr.tables.slices.slice_files import FileSlice, slice_table
+from pyhudi_expr.tables.slices.slice_rows import SliceReader
 
 
 def keys_of_rows(path: str) -> list[str]:

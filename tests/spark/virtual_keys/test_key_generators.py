@@ -19,11 +19,11 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as t
 
 from pyhudi_expr.errors import HudiError, UnsupportedTable
-from pyhudi_expr.rows.slice_rows import leaf
 from pyhudi_expr.spark.virtual_keys.key_column import key_column, with_keys
 from pyhudi_expr.tables.keys.definition import Generator, KeyDefinition, key_definition
 from pyhudi_expr.tables.keys.generators import MissingKey
 from pyhudi_expr.tables.properties import TableProperties
+from pyhudi_expr.tables.slices.slice_rows import leaf
 
 pytestmark = [pytest.mark.spark, pytest.mark.long]
 

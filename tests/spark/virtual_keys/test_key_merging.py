@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pyhudi_expr.rows.key_merging import KeyMerger
-from pyhudi_expr.rows.log_rows import LogDeletes, LogRows, Written
 from pyhudi_expr.tables.hudi_names import IS_DELETED, OPERATION
 from pyhudi_expr.tables.keys.generators import HudiKeys
+from pyhudi_expr.tables.slices.key_merging import KeyMerger
+from pyhudi_expr.tables.slices.log_rows import LogDeletes, LogRows, Written
 
 Row = tuple[int, int | None, str]
 """Key, ordering value, and operation or deletion mark."""

@@ -11,11 +11,11 @@ import pytest
 from pyhudi_expr.expr.semantics import here
 from pyhudi_expr.index.planner import LookupCost
 from pyhudi_expr.index.prune import PruneOptions, Pruner, PruneRequest
-from pyhudi_expr.rows.slice_files import file_slices
-from pyhudi_expr.rows.slice_rows import SliceReader
 from pyhudi_expr.tables.hudi_names import RECORD_INDEX
 from pyhudi_expr.tables.hudi_table import HudiTable
 from pyhudi_expr.tables.mdt.store.metadata_table import MetadataTable
+from pyhudi_expr.tables.slices.slice_files import file_slices
+from pyhudi_expr.tables.slices.slice_rows import SliceReader
 from tests.expr.oracle import truths
 from tests.expr.oracle_engines import ENGINES, Table
 from tests.flink_rows import COLUMNS, NAMES

@@ -1,6 +1,6 @@
 """Merge the base and log rows of a slice by their keys, stored or computed.
 
-Hudi's rules for whole records (see `index.slice_sets`): by commit time the row that was written
+Hudi's rules for whole records (see `SliceMerging`): by commit time the row that was written
 last is kept; by event time the one with the greatest ordering value, and of equal ones the last. A
 delete, or a row without an ordering value, removes the rows before it, whatever their ordering
 values. Log files are merged with each other first, and then with the base file: where a row follows
@@ -20,11 +20,11 @@ import pyarrow.compute as pc
 from pyhudi_expr.arrays import AnyArray, BoolArray, Int64Array
 from pyhudi_expr.errors import UnsupportedTable
 from pyhudi_expr.expr.nodes import PythonValue
-from pyhudi_expr.rows.log_rows import LogDeletes, Written
 from pyhudi_expr.tables.hudi_names import IS_DELETED, OPERATION, RECORD_KEY
 from pyhudi_expr.tables.keys.definition import KeyDefinition
 from pyhudi_expr.tables.keys.generators import KeyGenerator
 from pyhudi_expr.tables.properties import TableProperties
+from pyhudi_expr.tables.slices.log_rows import LogDeletes, Written
 
 _REMOVING = ("D", "-U")
 """Operations of delete records: they hold no row, and remove the earlier rows of their key."""

@@ -20,17 +20,16 @@ import pyarrow.parquet as pq
 
 from pyhudi_expr.arrays import DAMAGE_ERRORS, READ_ERRORS, AnyArray, BoolArray, without_dictionary
 from pyhudi_expr.errors import CorruptFile, HudiError, UnsupportedTable
-from pyhudi_expr.index.slice_sets import SliceMerging, slice_merging
-from pyhudi_expr.rows.key_merging import KeyMerger, has_delete_marker
-from pyhudi_expr.rows.log_rows import WITHOUT_ROWS, LogRows, read_log
-from pyhudi_expr.rows.slice_files import LANCE, FileSlice
 from pyhudi_expr.tables.hudi_table import HudiTable
 from pyhudi_expr.tables.keys.definition import key_definition
 from pyhudi_expr.tables.listing import FileListing
 from pyhudi_expr.tables.mdt.log.reader import BlockKind, LogBlock, LogFile
 from pyhudi_expr.tables.parquet.calendars import INT96, INT96_UNIT, LegacyCalendar, stored_schema
-from pyhudi_expr.tables.properties import TableType
+from pyhudi_expr.tables.properties import SliceMerging, TableType, slice_merging
 from pyhudi_expr.tables.schema import arrow_schema
+from pyhudi_expr.tables.slices.key_merging import KeyMerger, has_delete_marker
+from pyhudi_expr.tables.slices.log_rows import WITHOUT_ROWS, LogRows, read_log
+from pyhudi_expr.tables.slices.slice_files import LANCE, FileSlice
 from pyhudi_expr.tables.storage import Storage
 
 _BATCH_ROWS = 64 * 1024

@@ -1,0 +1,1 @@
+"""Read the rows of single file slices: their files, log blocks, and merging them as queries do."""
