@@ -7,7 +7,7 @@ from pathlib import Path
 
 from bench.tables.large_indexes import FIRST, spread_of
 from pyhudi_expr.tables.hudi_names import METADATA_DIR
-from pyhudi_expr.tables.mdt.bytes.keys import secondary_shard_key, shard
+from pyhudi_expr.tables.mdt.bytes.keys import secondary_prefix, shard
 from pyhudi_expr.tables.mdt.log import reader as log_writer
 from pyhudi_expr.tables.mdt.records import payloads
 from pyhudi_expr.tables.mdt.store.block_cache import StoredFile
@@ -28,7 +28,7 @@ def logged_updates(
     old, new = payloads.secondary_tombstone(), payloads.secondary_entry()
     for row in range(updated):
         for value, entry in ((spread_of(row, rows), old), (FIRST + rows + row, new)):
-            number = shard(secondary_shard_key(str(value)), len(groups))
+            number = shard(secondary_prefix(str(value)), len(groups))
             shards.setdefault(number, {})[f"{value}${FIRST + row}".encode()] = entry
     directory = table / METADATA_DIR / "bench-logs"
     directory.mkdir(exist_ok=True)

@@ -33,7 +33,6 @@ from pyhudi_expr.tables.mdt.hfile.reader import HFile
 from pyhudi_expr.tables.mdt.records.metadata_records import EncodedRecords, joined_by_schema
 from pyhudi_expr.tables.mdt.store.file_group import FileGroup, PrefixScan, Scan, announce
 from pyhudi_expr.tables.mdt.store.index_records import (
-    NULL_VALUE,
     entries,
     group_name,
     group_names,
@@ -178,10 +177,14 @@ class ValueLookup:
         prefixes = {value: secondary_prefix(value.decode()).encode() for value in values}
         if not self.by_value:
             return ((group, sorted(prefixes.values())) for group in groups)
-        hashed = [(secondary_shard_key(value.decode()).encode(), value) for value in values]
-        if NULL_VALUE in prefixes:
-            hashed.append((secondary_shard_key(None).encode(), NULL_VALUE))
-        return by_shard(groups, ((key, prefixes[value]) for key, value in hashed))
+        hashed = ((key, prefixes[value]) for value in values for key in _hashed(value))
+        return by_shard(groups, hashed)
+
+
+def _hashed(value: bytes) -> set[bytes]:
+    """Return what an index of version V2 may have hashed for a value."""
+    text = value.decode()
+    return {secondary_prefix(text).encode(), secondary_shard_key(text).encode()}
 
 
 def _distinct(slices: Mapping[bytes, int], keys: Sequence[bytes]) -> Int32Array:
@@ -196,9 +199,9 @@ def by_shard(
     """Return what to ask of each shard, given pairs of what is hashed and what is asked for."""
     pairs = list(hashed)
     number = shards(ByteStrings.of([key for key, _ in pairs]), len(groups)).tolist()
-    asked: dict[int, list[bytes]] = {}
+    asked: dict[int, set[bytes]] = {}
     for shard, (_, wanted) in zip(number, pairs, strict=True):
-        asked.setdefault(shard, []).append(wanted)
+        asked.setdefault(shard, set()).add(wanted)
     announce([groups[shard] for shard in asked])
     for shard in sorted(asked):
         yield groups[shard], sorted(asked[shard])

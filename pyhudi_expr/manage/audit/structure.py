@@ -12,11 +12,10 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import TypeVar
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pyhudi_expr.arrays import BoolArray, string_list
+from pyhudi_expr.arrays import string_list
 from pyhudi_expr.errors import CorruptFile, HudiError, UnsupportedTable
 from pyhudi_expr.index.catalog.index_catalog import IndexCatalog
 from pyhudi_expr.index.catalog.registry import Registry, Store
@@ -421,11 +420,8 @@ def _misplaced(
 
 
 def _prefixes(values: ByteStrings) -> ByteStrings:
-    """Return what an index of version V2 hashes: the value and a dollar sign; "$" for nulls."""
-    texts = values.array()
-    is_null: BoolArray = np.asarray(pc.equal(texts, pa.scalar(b"\0", pa.large_binary())))
-    plain = pc.if_else(pa.array(is_null), pa.scalar(b"", pa.large_binary()), texts)
-    dollar = pa.scalar(b"$", pa.large_binary())
-    return ByteStrings.from_arrow(
-        pc.binary_join_element_wise(plain, dollar, pa.scalar(b"", pa.large_binary()))
-    )
+    """Return what an index of version V2 hashes, see `mdt.bytes.keys.secondary_prefix`."""
+    doubled = pc.replace_substring(values.array(), b"\\", b"\\\\")
+    escaped = pc.replace_substring(doubled, b"$", b"\\$")
+    ends = (pa.scalar(text, pa.large_binary()) for text in (b"$", b""))
+    return ByteStrings.from_arrow(pc.binary_join_element_wise(escaped, *ends))

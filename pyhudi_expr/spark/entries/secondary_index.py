@@ -24,13 +24,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pyhudi_expr.arrays import AnyArray, arrow_nulls
-from pyhudi_expr.errors import HudiError, UnsupportedTable
-from pyhudi_expr.expr.domains import Kind, float_ordinals, kind_of, type_widens
+from pyhudi_expr.errors import UnsupportedTable
 from pyhudi_expr.spark.jobs.shard_writer import constant_entries
 from pyhudi_expr.tables.hudi_table import HudiTable
 from pyhudi_expr.tables.mdt.bytes.keys import COMPONENT_END, COMPONENT_MARK, secondary_prefix
 from pyhudi_expr.tables.mdt.changes.partitions import IndexDefinition
 from pyhudi_expr.tables.mdt.records import payloads
+from pyhudi_expr.tables.mdt.store.index_records import value_texts
 from pyhudi_expr.tables.slices.slice_files import FileSlice
 from pyhudi_expr.tables.slices.slice_rows import scalar_type
 
@@ -85,7 +85,6 @@ def instant_ms(instant: str, zone: timezone | None) -> int:
     return int(moment.timestamp()) * 1000 + int(milliseconds)
 
 
-_MOST_DIGITS = 76
 _NULL = "\0"
 _FIRST = r"(?s)^(?P<first>(?:[^\x1e\x1f]|\x1e.)*)\x1f"
 
@@ -155,10 +154,11 @@ class EntryKeys:
         self, texts: AnyArray, keys: AnyArray, payload: bytes, shards: int
     ) -> pa.RecordBatch:
         """Return the entries (`shard_writer.ENTRY_SCHEMA`) of rows with these texts and keys."""
-        own = pc.binary_join_element_wise(prefixes(texts), escaped(keys), "")
+        starts = prefixes(texts)
+        own = pc.binary_join_element_wise(starts, escaped(keys), "")
         spread = None
         if self.by_value:
-            spread = shard_keys(first_values(texts) if self.is_composite else texts)
+            spread = shard_keys(first_values(texts)) if self.is_composite else starts
         return constant_entries(own, payload, shards, shard_keys=spread)
 
 
@@ -187,52 +187,6 @@ class SecondaryEntries:
         """Return the entries of some rows of a slice."""
         texts = self.indexed.texts([values[field] for field in self.columns], one.name)
         return self.made.entries(texts, keys, payloads.secondary_entry(), self.shards)
-
-
-def value_texts(values: AnyArray, type_: pa.DataType, label: str) -> AnyArray:
-    """Return the values as texts; nulls stay null.
-
-    Args:
-        values: The values; a file may hold a narrower type.
-        type_: The type of the table's column.
-        label: The column, for messages.
-
-    Raises:
-        HudiError: The text of the type depends on the writer.
-    """
-    text = pa.string()
-    if pa.types.is_null(values.type):
-        return pa.nulls(len(values), text)
-    if not type_widens(values.type, type_):
-        raise HudiError(f"{label} of type {values.type} cannot be indexed as {type_}")
-    if pa.types.is_date32(type_) and pa.types.is_date32(values.type):
-        return values.view(pa.int32()).cast(text)
-    if pa.types.is_timestamp(type_) and pa.types.is_timestamp(values.type):
-        same_unit = values.cast(pa.timestamp(type_.unit, values.type.tz))
-        return same_unit.view(pa.int64()).cast(text)
-    if pa.types.is_decimal(type_) and pa.types.is_decimal(values.type):
-        return _unscaled(values.cast(type_))
-    if kind_of(type_) is Kind.FLOAT and values.type == type_:
-        numbers = float_ordinals(values.fill_null(0.0).to_numpy(zero_copy_only=False))
-        return pa.array(numbers, mask=values.is_null().to_numpy(zero_copy_only=False)).cast(text)
-    if kind_of(type_) is kind_of(values.type) is Kind.BINARY:
-        return pa.array([None if v is None else v.hex() for v in values.to_pylist()], text)
-    for is_kind in (pa.types.is_integer, pa.types.is_boolean, _is_text):
-        if is_kind(type_) and is_kind(values.type):
-            return values.cast(text)
-    raise HudiError(f"{label} of type {values.type} cannot have a secondary index")
-
-
-def _unscaled(values: AnyArray) -> AnyArray:
-    """Return decimals as their unscaled integers in digits, for the extension only."""
-    wide = values.cast(pa.decimal256(_MOST_DIGITS, values.type.scale))
-    whole = pa.decimal256(_MOST_DIGITS, 0)
-    same = pa.Array.from_buffers(whole, len(wide), wide.buffers(), offset=wide.offset)
-    return same.cast(pa.string())
-
-
-def _is_text(type_: pa.DataType) -> bool:
-    return bool(pa.types.is_string(type_) or pa.types.is_large_string(type_))
 
 
 def prefixes(texts: AnyArray) -> AnyArray:

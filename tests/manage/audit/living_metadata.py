@@ -30,7 +30,7 @@ from pyhudi_expr.tables.mdt.bytes.keys import (
     partition_key,
     partition_stats_key,
     secondary_key,
-    secondary_shard_key,
+    secondary_prefix,
     shard,
     split_secondary_key,
 )
@@ -251,7 +251,7 @@ def shard_of(partition: str, key: bytes) -> int:
     """The file group of a key."""
     text = key.decode()
     if partition in (BY_NAME, BY_NUMBER):
-        text = secondary_shard_key(split_secondary_key(text)[0])
+        text = secondary_prefix(split_secondary_key(text)[0])
     return shard(text, SHARDS[partition])
 
 

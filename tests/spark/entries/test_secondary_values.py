@@ -22,14 +22,14 @@ from pyhudi_expr.expr.evaluate import as_array, may_be
 from pyhudi_expr.expr.semantics import here
 from pyhudi_expr.expr.terms import Scope
 from pyhudi_expr.index.lookups.value_places import extension_text, lookup_values
-from pyhudi_expr.spark.entries.secondary_index import EntryKeys, IndexedColumns, value_texts
+from pyhudi_expr.spark.entries.secondary_index import EntryKeys, IndexedColumns
 from pyhudi_expr.tables.mdt.bytes.keys import (
     composite_value,
     secondary_shard_key,
     shard,
     split_secondary_key,
 )
-from pyhudi_expr.tables.mdt.store.index_records import NULL_VALUE
+from pyhudi_expr.tables.mdt.store.index_records import NULL_VALUE, value_texts
 from tests.example_counts import examples
 from tests.expr.oracle import truths
 from tests.expr.oracle_engines import ENGINES
@@ -100,6 +100,13 @@ def test_floats_of_another_width_have_no_text() -> None:
     narrow = pa.array(np.array([0.1], np.float32))
     with pytest.raises(HudiError, match="type float cannot have a secondary index"):
         value_texts(narrow, pa.float64(), "c")
+
+
+def test_values_with_marks_are_in_the_file_group_where_hudi_looks() -> None:
+    texts = pa.array(["a$b", "c\\", "d", None])
+    made = EntryKeys(is_composite=False, by_value=True).entries(texts, texts, b"", 7)
+    hashed = ("a\\$b$", "c\\\\$", "d$", "\0$")
+    assert made.column("shard").to_pylist() == [shard(text, 7) for text in hashed]
 
 
 _TEXTS = st.one_of(

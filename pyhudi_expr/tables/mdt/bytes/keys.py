@@ -87,7 +87,10 @@ def bloom_filter_key(partition: str, file_name: str) -> str:
 
 
 def secondary_prefix(value: str | None) -> str:
-    """Return the prefix of the keys of all records with a secondary value (null: a NUL)."""
+    """Return the prefix of the keys of all records with a secondary value (null: a NUL).
+
+    An index of version V2 hashes it: a value is in one file group.
+    """
     return (_NULL_SECONDARY if value is None else escape(value)) + _SEPARATOR
 
 
@@ -150,7 +153,11 @@ def split_secondary_key(key: str) -> tuple[str | None, str]:
 
 
 def secondary_shard_key(value: str | None) -> str:
-    """Return the text that an index of version V2 hashes: a value is in one file group."""
+    """Return the text that an index over several columns hashes, given its first value.
+
+    Indexes over one column that an earlier version of this package built hash it, too. It differs
+    from `secondary_prefix` for values with a dollar sign or a backslash.
+    """
     return ("" if value is None else value) + _SEPARATOR
 
 

@@ -25,7 +25,8 @@ from pyhudi_expr.arrays import (
     arrow_scalar,
     numpy_numbers,
 )
-from pyhudi_expr.errors import CorruptFile
+from pyhudi_expr.errors import CorruptFile, HudiError
+from pyhudi_expr.expr.domains import Kind, float_ordinals, kind_of, type_widens
 from pyhudi_expr.tables.file_slices import GroupId
 from pyhudi_expr.tables.mdt.avro.schema import Column, Numbers, Struct, Texts, Union
 from pyhudi_expr.tables.mdt.bytes.byte_strings import ByteStrings, concat_byte_strings
@@ -144,6 +145,7 @@ NULL_VALUE = b"\0"
 """What stands for a null secondary value."""
 
 _SECONDARY = "SecondaryIndexMetadata"
+_MOST_DIGITS = 76
 
 
 @dataclass(frozen=True)
@@ -259,3 +261,49 @@ def _flags(column: Column, size: int) -> BoolArray:
     if not size:
         return np.zeros(0, np.bool_)
     raise UndecodedError("a record of a secondary index without its part")
+
+
+def value_texts(values: AnyArray, type_: pa.DataType, label: str) -> AnyArray:
+    """Return the values as texts; nulls stay null.
+
+    Args:
+        values: The values; a file may hold a narrower type.
+        type_: The type of the table's column.
+        label: The column, for messages.
+
+    Raises:
+        HudiError: The text of the type depends on the writer.
+    """
+    text = pa.string()
+    if pa.types.is_null(values.type):
+        return pa.nulls(len(values), text)
+    if not type_widens(values.type, type_):
+        raise HudiError(f"{label} of type {values.type} cannot be indexed as {type_}")
+    if pa.types.is_date32(type_) and pa.types.is_date32(values.type):
+        return values.view(pa.int32()).cast(text)
+    if pa.types.is_timestamp(type_) and pa.types.is_timestamp(values.type):
+        same_unit = values.cast(pa.timestamp(type_.unit, values.type.tz))
+        return same_unit.view(pa.int64()).cast(text)
+    if pa.types.is_decimal(type_) and pa.types.is_decimal(values.type):
+        return _unscaled(values.cast(type_))
+    if kind_of(type_) is Kind.FLOAT and values.type == type_:
+        numbers = float_ordinals(values.fill_null(0.0).to_numpy(zero_copy_only=False))
+        return pa.array(numbers, mask=values.is_null().to_numpy(zero_copy_only=False)).cast(text)
+    if kind_of(type_) is kind_of(values.type) is Kind.BINARY:
+        return pa.array([None if v is None else v.hex() for v in values.to_pylist()], text)
+    for is_kind in (pa.types.is_integer, pa.types.is_boolean, _is_text):
+        if is_kind(type_) and is_kind(values.type):
+            return values.cast(text)
+    raise HudiError(f"{label} of type {values.type} cannot have a secondary index")
+
+
+def _unscaled(values: AnyArray) -> AnyArray:
+    """Return decimals as their unscaled integers in digits, for the extension only."""
+    wide = values.cast(pa.decimal256(_MOST_DIGITS, values.type.scale))
+    whole = pa.decimal256(_MOST_DIGITS, 0)
+    same = pa.Array.from_buffers(whole, len(wide), wide.buffers(), offset=wide.offset)
+    return same.cast(pa.string())
+
+
+def _is_text(type_: pa.DataType) -> bool:
+    return bool(pa.types.is_string(type_) or pa.types.is_large_string(type_))

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from pyhudi_expr.tables.mdt.bytes.keys import secondary_key, secondary_shard_key, shard
+from pyhudi_expr.tables.mdt.bytes.keys import secondary_key, secondary_prefix, shard
 from pyhudi_expr.tables.mdt.hfile import writer as hfile_writer
 from pyhudi_expr.tables.mdt.log import reader as log_writer
 from pyhudi_expr.tables.mdt.log.reader import INSTANT, BlockKind
@@ -115,6 +115,6 @@ def value_cells(pairs: Mapping[Pair, bool]) -> dict[int, dict[bytes, bytes]]:
     cells: dict[int, dict[bytes, bytes]] = {}
     for (value, key), is_live in pairs.items():
         content = payloads.secondary_entry() if is_live else payloads.secondary_tombstone()
-        number = shard(secondary_shard_key(value), SHARDS)
+        number = shard(secondary_prefix(value), SHARDS)
         cells.setdefault(number, {})[secondary_key(value, key).encode()] = content
     return cells
