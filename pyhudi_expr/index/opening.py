@@ -196,6 +196,7 @@ def open_lookup_indexes(
     mdt: MetadataTable | None,
     extension: Extension | None,
     schema: pa.Schema,
+    earlier: LookupIndexes | None,
 ) -> LookupIndexes | None:
     """Return the indexes of keys and values; None if the table has none."""
     available = frozenset[str]() if mdt is None else mdt.partitions
@@ -204,4 +205,4 @@ def open_lookup_indexes(
     # Imported on use: most tables have none of these indexes, and the import takes time.
     from pyhudi_expr.index.lookups.lookup_indexes import LookupIndexes
 
-    return LookupIndexes.open(table, listing, mdt, extension, schema)
+    return LookupIndexes.open(table, listing, mdt, extension, schema, earlier)

@@ -143,7 +143,11 @@ class TableSnapshot:
             else (None, ())
         )
         optional = (
-            None if is_evolved else open_lookup_indexes(table, listing, mdt, extension, schema)
+            None
+            if is_evolved
+            else open_lookup_indexes(
+                table, listing, mdt, extension, schema, earlier._optional if earlier else None
+            )
         )
         return cls(
             table=table,

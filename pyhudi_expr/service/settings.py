@@ -176,7 +176,9 @@ class ServiceSettings(BaseSettings):
         "takes. Otherwise each question has them read for two seconds.",
     )
     footer_wait: float = Field(
-        0.5, ge=0, description="Seconds that a request waits for footers that are being read."
+        0.5,
+        ge=0,
+        description="Seconds that a request waits for footers and slices that are being read.",
     )
     cache_bytes: int = Field(
         1 << 30, ge=0, description="Memory for tables kept between requests, in bytes."

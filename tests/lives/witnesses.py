@@ -33,9 +33,8 @@ KEY, COMMIT_TIME = "_hoodie_record_key", "_hoodie_commit_time"
 _KEPT = ("active", "partial")
 """States of an index in Hudi's metadata table. Of several secondary ones Hudi follows the log
 files in the first only, and the list says so."""
-_NOT_FOLLOWED = "Hudi does not follow log files in it"
-"""What the list says of a secondary index where each slice has a log file since it was built."""
-_SEVERAL = "keys have no value or several"
+_LACKING = "it lacks values of their rows"
+"""What the list says of a secondary index where Hudi wrote no right entries for a slice."""
 _KEPT_BESIDE = (*_KEPT, "lagging")
 """States of an index of the extension: what was written since is read."""
 _PREDICATES = 3
@@ -293,8 +292,7 @@ def _is_kept(name: str, index: Mapping[str, Any] | None) -> bool:
     if index["state"] != "doubted":
         return False
     # Hudi 1.2 spells doubles otherwise than Hudi 1.0, whose entries it does not find.
-    is_older = name == "by_double" and _SEVERAL in index["note"]
-    return is_older or _NOT_FOLLOWED in index["note"]
+    return _LACKING in index["note"]
 
 
 def _audit_has_nothing_to_say(life: Life) -> None:

@@ -227,12 +227,13 @@ def _checked(status: IndexStatus, accounts: _Accounts) -> IndexStatus:
         return status
     answers = f"it answers for {found.answered} of {found.slices} file slices, and the others "
     notes = [f"{answers}are read whatever the value is{of_records}"]
-    if found.uncovered:
+    if found.lacking:
+        notes.append(f"it lacks values of their rows ({found.lacking} file slices); refresh it")
+    if found.unreadable:
         notes.append(
-            f"Hudi does not follow log files in it ({found.uncovered} file slices); refresh it"
+            f"their rows cannot be compared with it ({found.unreadable} file slices); compact the "
+            "table"
         )
-    if found.doubtful:
-        notes.append(f"keys have no value or several ({found.doubtful} file slices); refresh it")
     state = State.PARTIAL if found.answered else State.DOUBTED
     return replace(status, state=state, note="; ".join(notes))
 
@@ -255,7 +256,7 @@ def account_of_values(metadata: MetadataTable, status: IndexStatus) -> AnsweredS
 def _record_index_state(metadata: MetadataTable, index: RecordIndex | None) -> tuple[State, str]:
     """Return whether queries trust the record index, and why not.
 
-    Missing entries are a defect of the index. Rows that cannot be counted are not: these are rows
+    Missing entries are a defect of the index. Rows that cannot be read here are not: these are rows
     of log files, until compaction.
     """
     try:
@@ -266,18 +267,19 @@ def _record_index_state(metadata: MetadataTable, index: RecordIndex | None) -> t
         why = unusable_reason(metadata) or "it does not describe the newest snapshot"
         return State.DOUBTED, f"queries do not use it: {why}"
     notes = []
-    if account.differing:
+    read = f"of {account.slices} file slices are read whatever the key is, as"
+    if account.lacking:
         notes.append(
-            f"{account.differing} of {account.slices} file slices are read whatever the key is, as "
-            "their entry count differs from their row count: a writer left keys out, or wrote keys "
-            "twice; refresh it, or build it with store = 'extension'"
+            f"{account.lacking} {read} it lacks keys of their rows: a writer left keys out, or "
+            "wrote keys twice; refresh it, or build it with store = 'extension'"
         )
-    if account.uncounted:
+    if account.unreadable:
         notes.append(
-            f"{account.uncounted} of {account.slices} file slices are read whatever the key is, as "
-            "the rows of their log files cannot be counted; compact them"
+            f"{account.unreadable} {read} their rows cannot be compared with it; compact the table"
         )
-    return (State.DOUBTED if account.differing else State.ACTIVE), "; ".join(notes)
+    if account.unread:
+        notes.append(f"{account.unread} {read} their rows have not been compared with it yet")
+    return (State.DOUBTED if account.lacking else State.ACTIVE), "; ".join(notes)
 
 
 def _extension_statuses(

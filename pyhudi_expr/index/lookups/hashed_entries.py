@@ -50,6 +50,10 @@ class HashedEntries:
         flags[found[found != UNLISTED]] = True
         return flags
 
+    def find_all(self, wanted: Hashes, slice_: int) -> bool:
+        """Return whether for each hash an entry that has it points to the slice."""
+        return bool(np.isin(wanted, self.hashes[self.slices == slice_]).all())
+
     def rows_of(self, wanted: Hashes) -> tuple[Int64Array, BoolArray]:
         """Return for each hash the row of the first entry that has it, and whether there is one."""
         if not len(self.hashes):

@@ -13,6 +13,9 @@ coverage is derived from the timeline alone. A file is *covered* if its instant 
 Files of later instants are not covered: even a base file may hold what a compaction took over from
 log files, or a key that was deleted in a log file while its old entry stayed. If the later writes
 are archived, only the first rule applies. Without a completed index action no file is covered.
+
+These rules cost no reads. Slices that they do not cover are compared with the index
+(`index.lookups.slice_proofs`).
 """
 
 from __future__ import annotations

@@ -23,6 +23,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pyarrow as pa
 
 from pyhudi_expr.arrays import BoolArray
@@ -58,18 +59,19 @@ if TYPE_CHECKING:
     from pyhudi_expr.index.lookups.expression_index import ExpressionFilters, ExpressionStatistics
     from pyhudi_expr.index.lookups.record_index import RecordIndex
     from pyhudi_expr.index.lookups.secondary_index import SecondaryIndex
+    from pyhudi_expr.index.lookups.slice_proofs import SliceRows
 
 
 class _Covered:
     """Trust in the slices that the record index accounts for."""
 
-    def any(self) -> bool:
-        """Return whether there may be any, see `secondary_index.SliceTrust`."""
-        return True
-
     def slices(self, accounted: BoolArray) -> BoolArray:
         """Return the accounted slices, see `secondary_index.SliceTrust`."""
         return accounted
+
+    def harmful(self, accounted: BoolArray) -> BoolArray:
+        """Return none, see `secondary_index.SliceTrust`."""
+        return np.zeros_like(accounted)
 
 
 def key_indexes(
@@ -113,14 +115,14 @@ def _kind_of(definition: IndexDefinition) -> type[SecondaryIndex]:
 
 
 def _hudi_key_indexes(
-    mdt: MetadataTable, listing: FileListing
+    mdt: MetadataTable, listing: FileListing, earlier: SliceRows | None
 ) -> tuple[RecordIndex | None, Sequence[SecondaryIndex]]:
     if RECORD_INDEX not in mdt.partitions:
         return None, ()
     from pyhudi_expr.index.lookups.record_index import record_index
     from pyhudi_expr.index.lookups.secondary_index import secondary_indexes
 
-    records = record_index(mdt, listing)
+    records = record_index(mdt, listing, earlier)
     return records, () if records is None else secondary_indexes(mdt, listing, records)
 
 
@@ -176,6 +178,7 @@ class LookupIndexes:
         mdt: MetadataTable | None,
         extension: Extension | None,
         schema: pa.Schema,
+        earlier: LookupIndexes | None = None,
     ) -> LookupIndexes:
         """Open Hudi's indexes, and the extension's where Hudi has none of the kind.
 
@@ -187,18 +190,23 @@ class LookupIndexes:
             mdt: Hudi's metadata table.
             extension: The extension metadata table.
             schema: The table's schema at the listing's instant.
+            earlier: The indexes of an earlier state, of which rows that were read are used again.
         """
         found = cls(table, listing, key_spelling(table.properties))
         if mdt is not None:
-            found = found._with_hudi_indexes(mdt)
+            found = found._with_hudi_indexes(mdt, earlier)
         return found if extension is None else found._with_extension(extension, schema)
 
-    def _with_hudi_indexes(self, mdt: MetadataTable) -> LookupIndexes:
+    def _with_hudi_indexes(
+        self, mdt: MetadataTable, earlier: LookupIndexes | None
+    ) -> LookupIndexes:
         found, notes = self, list(self.notes)
         if mdt.table.properties.meta_fields:
             found = replace(found, bloom_filters=_bloom_filters(mdt, self.listing))
         try:
-            records, secondary = _hudi_key_indexes(mdt, self.listing)
+            before = None if earlier is None else earlier.record_index
+            known = None if before is None else before.slice_rows
+            records, secondary = _hudi_key_indexes(mdt, self.listing, known)
             found = replace(found, record_index=records, secondary=tuple(secondary))
         except HudiError as error:
             notes.append(f"the indexes of keys cannot be read: {error}")

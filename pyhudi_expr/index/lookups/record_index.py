@@ -15,7 +15,8 @@ moved when it moves, and deleted when the row, its file group or its commit goes
 missing, the group has more rows than entries.) So the keys of a group's entries are among the keys
 of its rows, there are not fewer of them than rows, and therefore they are all of them: a key whose
 entry does not name the group is not in it. `index.row_counts` gives the number of rows, never too
-low. A group that it cannot count is not trusted, and all its slices are kept.
+low. A group that it cannot count, or that has more rows, is read: it is trusted if the index finds
+each key of its rows (`slice_proofs`), and else its slices are kept.
 
 This covers, without rules of their own: groups with a key that is stored elsewhere, too; rows that
 were inserted into log files, which Hudi does not index; the empty index that Hudi leaves for tables
@@ -41,8 +42,8 @@ that takes a second at most, else in the background.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -62,8 +63,14 @@ from pyhudi_expr.index.lookups.direct_lookups import KeyLookup, listing_groups, 
 from pyhudi_expr.index.lookups.hashed_entries import UNLISTED, HashedEntries
 from pyhudi_expr.index.lookups.key_predicates import equality, exact
 from pyhudi_expr.index.lookups.lazy_value import LazyValue, check_running
+from pyhudi_expr.index.lookups.slice_proofs import (
+    Finding,
+    SliceProofs,
+    SliceRows,
+    pieces,
+)
 from pyhudi_expr.index.planner import Answer, CostedSource, LookupCost, Question, StillReadingError
-from pyhudi_expr.index.row_counts import UNKNOWN, Counts, row_counts
+from pyhudi_expr.index.row_counts import Counts, row_counts
 from pyhudi_expr.tables.hudi_names import RECORD_INDEX, RECORD_KEY
 from pyhudi_expr.tables.listing import FileListing, TableView
 from pyhudi_expr.tables.mdt.bytes.byte_strings import ByteStrings
@@ -102,15 +109,24 @@ def describes_listing(mdt: MetadataTable, listing: FileListing) -> bool:
     return all(mdt.covers(instant.requested) for instant in table.timeline.writes)
 
 
-def record_index(mdt: MetadataTable, listing: FileListing) -> RecordIndex | None:
-    """Return the table's record index if it describes the listing."""
+def record_index(
+    mdt: MetadataTable, listing: FileListing, earlier: SliceRows | None = None
+) -> RecordIndex | None:
+    """Return the table's record index if it describes the listing.
+
+    Args:
+        mdt: The metadata table.
+        listing: The files and slices.
+        earlier: Rows that were read of an earlier state of the table.
+    """
     if (
         RECORD_INDEX not in mdt.partitions
         or unusable_reason(mdt)
         or not describes_listing(mdt, listing)
     ):
         return None
-    return RecordIndex(mdt, listing, lambda: row_counts(mdt, listing))
+    rows = SliceRows(mdt.table, listing, earlier)
+    return RecordIndex(mdt, listing, lambda: row_counts(mdt, listing), rows)
 
 
 def unusable_reason(mdt: MetadataTable) -> str:
@@ -121,36 +137,6 @@ def unusable_reason(mdt: MetadataTable) -> str:
     if definition is not None and definition.options.get("isPartitioned", "").lower() == "true":
         return "it has shards for each partition, where a key may be in several"
     return ""
-
-
-class KeyPlaces(Protocol):
-    """Where record keys are.
-
-    Attributes:
-        is_trusted: One flag for each slice: whether the index is trusted about it.
-    """
-
-    @property
-    def is_trusted(self) -> BoolArray:
-        """The flags of the slices."""
-
-    def numbers_of(self, keys: Sequence[bytes]) -> Int32Array:
-        """Return the slices that entries of the keys name, in no order.
-
-        Raises:
-            HudiError: The index cannot be read.
-        """
-
-
-def slices_with(places: KeyPlaces, keys: Sequence[bytes]) -> BoolArray:
-    """Return for each slice whether it may hold one of the keys.
-
-    Raises:
-        HudiError: The index cannot be read.
-    """
-    flags = ~places.is_trusted
-    flags[places.numbers_of(keys)] = True
-    return flags
 
 
 @dataclass(frozen=True)
@@ -180,24 +166,35 @@ class KeyLocations:
         return self.entries.find(keys, len(self.is_trusted)) | ~self.is_trusted
 
     def numbers_of(self, keys: Sequence[bytes]) -> Int32Array:
-        """Return the slices that entries of the keys name, see `KeyPlaces`."""
+        """Return the slices that entries of the keys name, in no order."""
         found = self.entries.find(hashes(ByteStrings.of(keys)), len(self.is_trusted))
         return np.flatnonzero(found).astype(np.int32)
+
+    def find_all(self, keys: ByteStrings, slice_: int) -> bool:
+        """Return whether `numbers_of` has the slice for each of the keys."""
+        return self.entries.find_all(hashes(keys), slice_)
 
 
 @dataclass(frozen=True)
 class TrustedSlices:
-    """For how many slices a query trusts a record index. The slices not counted below are trusted.
+    """For how many slices a query trusts a record index.
 
     Attributes:
         slices: Number of slices in the table.
-        uncounted: Number of slices whose rows cannot be counted.
-        differing: Number of slices that have not as many entries as rows.
+        others: Number of slices that it is not trusted about.
+        lacking: Of these, the number of slices with rows whose keys it does not find there.
+        unreadable: Of these, the number of slices whose rows can neither be counted nor read here.
     """
 
     slices: int
-    uncounted: int
-    differing: int
+    others: int
+    lacking: int
+    unreadable: int
+
+    @property
+    def unread(self) -> int:
+        """The number of slices that have not been compared with it yet."""
+        return self.others - self.lacking - self.unreadable
 
 
 @dataclass(frozen=True)
@@ -213,9 +210,36 @@ class LookedUpKeys:
     is_trusted: BoolArray
 
     def numbers_of(self, keys: Sequence[bytes]) -> Int32Array:
-        """Return the slices that entries of the keys name, see `KeyPlaces`."""
+        """Return the slices that entries of the keys name, in no order.
+
+        Raises:
+            HudiError: The index cannot be read.
+        """
         found = self.lookup.slices_of(keys)
         return found[found != UNLISTED]
+
+    def find_all(self, keys: ByteStrings, slice_: int) -> bool:
+        """Return whether `numbers_of` has the slice for each of the keys.
+
+        Raises:
+            HudiError: The index cannot be read.
+        """
+        return all(self.lookup.are_in(part, slice_) for (part,) in pieces(keys))
+
+
+KeyPlaces = KeyLocations | LookedUpKeys
+"""Where record keys are. `is_trusted`: for each slice, whether the index is trusted about it."""
+
+
+def slices_with(places: KeyPlaces, keys: Sequence[bytes]) -> BoolArray:
+    """Return for each slice whether it may hold one of the keys.
+
+    Raises:
+        HudiError: The index cannot be read.
+    """
+    flags = ~places.is_trusted
+    flags[places.numbers_of(keys)] = True
+    return flags
 
 
 class RecordIndex(CostedSource):
@@ -224,7 +248,11 @@ class RecordIndex(CostedSource):
     name = RECORD_INDEX
 
     def __init__(
-        self, mdt: MetadataTable, listing: FileListing, rows: Callable[[], Counts]
+        self,
+        mdt: MetadataTable,
+        listing: FileListing,
+        rows: Callable[[], Counts],
+        slice_rows: SliceRows | None = None,
     ) -> None:
         """Open the index for a listing.
 
@@ -232,7 +260,11 @@ class RecordIndex(CostedSource):
             mdt: The metadata table that holds the index.
             listing: The files and slices.
             rows: Rows of each slice at most, -1 where unknown.
+            slice_rows: Reads slices that are not accounted for by the number of their rows. None:
+                these are not trusted.
         """
+        self.slice_rows = slice_rows
+        self._proofs = SliceProofs(listing)
         self._mdt = mdt
         self._listing = listing
         self._counted = LazyValue(rows)
@@ -245,7 +277,8 @@ class RecordIndex(CostedSource):
     @property
     def nbytes(self) -> int:
         """Memory in bytes."""
-        return self._read.computed.entries.nbytes if self._read.computed else 0
+        of_slices = 0 if self.slice_rows is None else self.slice_rows.nbytes
+        return of_slices + (self._read.computed.entries.nbytes if self._read.computed else 0)
 
     def announce(self, question: Question) -> None:
         """Announce the index, if it will be read at once."""
@@ -262,7 +295,8 @@ class RecordIndex(CostedSource):
         wanted = _key_equalities(question)
         if not wanted:
             return None
-        places = self.places(min(question.footer_wait, QUERY_SECONDS))
+        patience = min(question.footer_wait, QUERY_SECONDS)
+        places = self._proved(self.places(patience), question.slices, patience)
         answers = LookupEvidence(self._listing)
         for leaf, keys in wanted:
             answers.add(leaf, slices_with(places, keys))
@@ -288,6 +322,31 @@ class RecordIndex(CostedSource):
         ):
             raise StillReadingError
         return self._looked_up.value()
+
+    def _proved(self, places: KeyPlaces, slices: BoolArray, patience: float) -> KeyPlaces:
+        """Trust those of the slices, too, in which the index finds all keys."""
+        found = self.compared_slices(slices & ~places.is_trusted, None, patience)
+        return replace(places, is_trusted=places.is_trusted | found)
+
+    def compared_slices(self, slices: BoolArray, column: str | None, patience: float) -> BoolArray:
+        """Return for each slice whether it was read, and the index finds all of its keys there.
+
+        Args:
+            slices: The slices that are asked for; other flags are False.
+            column: A column that is read with the keys, as it is wanted next.
+            patience: Seconds to wait, see `SliceProofs.found`.
+
+        Raises:
+            HudiError: The index cannot be read.
+        """
+        rows, places = self.slice_rows, self.places(patience)
+        if rows is None:
+            return np.zeros_like(slices)
+
+        def finds_all(slice_: int) -> bool:
+            return places.find_all(rows.read(slice_, column).keys, slice_)
+
+        return self._proofs.found(finds_all, slices, patience)
 
     def _certify(self) -> RecordCertificate:
         from pyhudi_expr.tables.mdt.certificates.stored import certify_records  # on use
@@ -342,10 +401,23 @@ class RecordIndex(CostedSource):
         Raises:
             HudiError: The index cannot be read.
         """
-        rows = self._counted.value()
-        unknown = rows == UNKNOWN
-        is_trusted = self.places(COUNTING_SECONDS).is_trusted
-        return TrustedSlices(len(rows), int(unknown.sum()), int((~is_trusted & ~unknown).sum()))
+        others = ~self.trusted_slices()
+        return TrustedSlices(
+            slices=len(others),
+            lacking=int(self._proofs.are(Finding.LACKING).sum()),
+            unreadable=int(self._proofs.are(Finding.UNREADABLE).sum()),
+            others=int(others.sum()),
+        )
+
+    def trusted_slices(self) -> BoolArray:
+        """Return for each slice whether queries trust the index; reads them for some seconds.
+
+        Raises:
+            HudiError: The index cannot be read.
+        """
+        counted = self.places(COUNTING_SECONDS)
+        every = np.ones_like(counted.is_trusted)
+        return self._proved(counted, every, QUERY_SECONDS).is_trusted
 
     def _entries(self) -> KeyLocations:
         numbers = dict(_listed_groups(self._listing))

@@ -21,6 +21,11 @@ The rows of the slices have to be accounted for, as those of the record index ar
 * The index describes the slice's files. In a merge-on-read table it may keep one entry for each
   key, which looks right, with an older value (`index.lookups.index_coverage` finds the safe files).
 
+A slice that is not accounted for so is read, if the index is one of Hudi's: the index is trusted
+about it, whatever is known of others, if it finds the value of each of its rows (`slice_proofs`).
+If the record index names this slice for each of its keys, no other slice that is accounted for has
+one of them, so it does the others no harm.
+
 Null values have entries (of the value ``\0``), so IS NULL can be evaluated. If two record keys have
 the same hash, their slices are not trusted.
 
@@ -35,6 +40,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from time import monotonic
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
@@ -56,6 +62,7 @@ from pyhudi_expr.index.lookups.record_index import (
     QUERY_SECONDS,
     RecordIndex,
 )
+from pyhudi_expr.index.lookups.slice_proofs import Finding, SliceProofs
 from pyhudi_expr.index.lookups.value_places import (
     AnsweredSlices,
     LookedUpValues,
@@ -106,13 +113,6 @@ def secondary_indexes(
 class SliceTrust(Protocol):
     """Decides about which slices an index is trusted."""
 
-    def any(self) -> bool:
-        """Return whether there may be any.
-
-        Raises:
-            HudiError: The timeline cannot be read.
-        """
-
     def slices(self, accounted: BoolArray) -> BoolArray:
         """Return for each slice whether the index has all values of the keys in it.
 
@@ -121,6 +121,12 @@ class SliceTrust(Protocol):
 
         Raises:
             HudiError: The timeline cannot be read.
+        """
+
+    def harmful(self, accounted: BoolArray) -> BoolArray:
+        """Return for each slice whether others are trusted only if it is compared with the index.
+
+        The argument and the errors are those of `slices`.
         """
 
 
@@ -132,15 +138,15 @@ class _OfHudi:
     listing: FileListing
     index: str
 
-    def any(self) -> bool:
-        """Return whether there may be any, see `SliceTrust`."""
-        return bool(self._covered.any())
-
     def slices(self, accounted: BoolArray) -> BoolArray:
-        """Return the trusted slices, see `SliceTrust`."""
+        """Return the slices that the index describes, see `SliceTrust`."""
+        return self._covered & accounted
+
+    def harmful(self, accounted: BoolArray) -> BoolArray:
+        """Return the slices that may hold rows of other slices' keys, see `SliceTrust`."""
         if accounted.all():
-            return self._covered
-        return trusted_slices(self._covered, accounted, self._built)
+            return ~accounted
+        return ~(accounted | self._built)
 
     @computed_once
     def _built(self) -> BoolArray:
@@ -151,17 +157,15 @@ class _OfHudi:
         return covered_slices(self.mdt, self.listing, self.index)
 
 
-def trusted_slices(covered: BoolArray, accounted: BoolArray, built: BoolArray) -> BoolArray:
-    """Return the slices that an index of Hudi's metadata table is trusted about, see the module.
+def trusted_slices(accounted: BoolArray, compared: BoolArray, harmful: BoolArray) -> BoolArray:
+    """Return the slices that an index is trusted about, see the module.
 
     Args:
-        covered: Whether the index describes the slice's files.
-        accounted: Whether the record index is trusted about it.
-        built: Whether it is as the build of the index read it.
+        accounted: Whether the index has one value for each key of the slice, as others tell.
+        compared: Whether the index finds all values of the rows that were read of the slice.
+        harmful: Whether the slice may hold rows of other slices' keys.
     """
-    if not (accounted | built).all():
-        return np.zeros_like(covered)
-    return covered & accounted
+    return compared if harmful.any() else accounted | compared
 
 
 class SecondaryIndex(CostedSource):
@@ -190,6 +194,7 @@ class SecondaryIndex(CostedSource):
         self._listing = listing
         self._records = records
         self._trust = trust
+        self._proofs = SliceProofs(listing)
         self._read = LazyValue(self._entries)
         self._certified = LazyValue(self._certify)
         self._certificate = LazyValue(self._known_certificate)
@@ -220,8 +225,6 @@ class SecondaryIndex(CostedSource):
         values = sum(len(one.values) for one in self.wanted(question))
         if not values:
             return None
-        if not self._trust.any():
-            return LookupCost(0, values)  # the answer only says so
         # A block for the value, and one for a record key at least.
         return LookupCost(look_up_bytes(2 * values, self._read_bytes), values)
 
@@ -231,10 +234,8 @@ class SecondaryIndex(CostedSource):
         if not wanted:
             return None
         answers = LookupEvidence(self._listing)
-        if not self._trust.any():
-            nothing = np.zeros(len(question.slices), bool)
-            return Answer(answers, self._partial_notes(nothing, question), is_relevant=False)
-        places = self.places(min(question.footer_wait, QUERY_SECONDS))
+        patience = min(question.footer_wait, QUERY_SECONDS)
+        places = self._proved(self.places(patience), question.slices, patience)
         notes = [*self._partial_notes(places.is_trusted, question)]
         for one in wanted:
             if one.are_numbers and not places.numbers_only:
@@ -244,6 +245,28 @@ class SecondaryIndex(CostedSource):
             else:
                 answers.add(one.leaf, places.slices_with(one.values))
         return Answer(answers, tuple(notes))
+
+    def _proved(self, places: ValuePlaces, slices: BoolArray, patience: float) -> ValuePlaces:
+        """Trust the slices in which the index finds all values, and others if none does harm."""
+        end = monotonic() + patience
+        known, accounted = places.is_trusted, self._records.places(patience).is_trusted
+        found = self._compared(places, slices & ~known, patience)
+        harmful = self._trust.harmful(accounted)
+        harmful &= ~self._records.compared_slices(harmful, self.column, end - monotonic())
+        if harmful.any():
+            found |= self._compared(places, slices & ~found, end - monotonic())
+        return replace(places, is_trusted=trusted_slices(known, found, harmful))
+
+    def _compared(self, places: ValuePlaces, slices: BoolArray, patience: float) -> BoolArray:
+        """Return for each slice whether it was read, and the index finds all of its values."""
+        rows = self._records.slice_rows
+        if rows is None:
+            return np.zeros_like(slices)
+
+        def finds_all(slice_: int) -> bool:
+            return places.find_all(rows.read(slice_, self.column), slice_)
+
+        return self._proofs.found(finds_all, slices, patience)
 
     def _partial_notes(self, is_trusted: BoolArray, question: Question) -> tuple[str, ...]:
         """Say for how many of the remaining slices the index answers, if not for all."""
@@ -301,14 +324,14 @@ class SecondaryIndex(CostedSource):
         Raises:
             HudiError: An index cannot be read.
         """
-        accounted = self._records.places(COUNTING_SECONDS).is_trusted
-        allowed = self._trust.slices(np.ones_like(accounted))
-        answered = self.places(COUNTING_SECONDS).is_trusted
+        with_keys = self._records.trusted_slices()
+        known = self.places(COUNTING_SECONDS)
+        answered = self._proved(known, np.ones_like(with_keys), QUERY_SECONDS).is_trusted
         return AnsweredSlices(
             slices=len(answered),
             answered=int(answered.sum()),
-            uncovered=int((~allowed).sum()),
-            doubtful=int((self._trust.slices(accounted) & ~answered).sum()),
+            lacking=int((self._proofs.are(Finding.LACKING) & with_keys).sum()),
+            unreadable=int(self._proofs.are(Finding.UNREADABLE).sum()),
         )
 
     def loaded(self) -> ValueLocations:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 
@@ -21,6 +20,7 @@ from pyhudi_expr.index.lookups.direct_lookups import ValueLookup
 from pyhudi_expr.index.lookups.hashed_entries import UNLISTED, HashedEntries
 from pyhudi_expr.index.lookups.key_predicates import equality, exact
 from pyhudi_expr.index.lookups.record_index import KeyLocations
+from pyhudi_expr.index.lookups.slice_proofs import IndexedRows, pieces
 from pyhudi_expr.tables.mdt.bytes.byte_strings import ByteStrings
 from pyhudi_expr.tables.mdt.bytes.keys import Hashes, hashes
 from pyhudi_expr.tables.mdt.store.index_records import NULL_VALUE
@@ -76,7 +76,7 @@ def hudi_text(literal: BoundLiteral, domain: Domain) -> bytes | None:
 def extension_text(literal: BoundLiteral, domain: Domain) -> bytes | None:
     """Return a value as indexes of the extension write it.
 
-    See `spark.entries.secondary_index.value_texts`.
+    See `mdt.store.index_records.value_texts`.
     """
     match domain.kind:
         case Kind.FLOAT:
@@ -92,30 +92,6 @@ def extension_text(literal: BoundLiteral, domain: Domain) -> bytes | None:
 
 
 _NO_HASHES, _NO_SLICES = np.zeros(0, np.uint64), np.zeros(0, np.int32)
-
-
-class ValuePlaces(Protocol):
-    """Where values are.
-
-    Attributes:
-        is_trusted: One flag for each slice: whether the index is trusted about it.
-        numbers_only: Whether all values are integers in digits, or null.
-    """
-
-    @property
-    def is_trusted(self) -> BoolArray:
-        """The flags of the slices."""
-
-    @property
-    def numbers_only(self) -> bool:
-        """Whether all values are numbers or null."""
-
-    def slices_with(self, values: Sequence[bytes]) -> BoolArray:
-        """Return for each slice whether it may hold one of the values, written as in the index.
-
-        Raises:
-            HudiError: The index cannot be read.
-        """
 
 
 @dataclass(frozen=True)
@@ -137,24 +113,50 @@ class ValueLocations:
         return self.entries.find(values, len(self.is_trusted)) | ~self.is_trusted
 
     def slices_with(self, values: Sequence[bytes]) -> BoolArray:
-        """Return for each slice whether it may hold one of the values, see `ValuePlaces`."""
+        """Return for each slice whether it may hold one of the values, written as in the index."""
         return self.slices_of(hashes(ByteStrings.of(values)))
+
+    def find_all(self, rows: IndexedRows, slice_: int) -> bool:
+        """Return whether an entry of each row's value leads to the slice."""
+        return self.entries.find_all(hashes(rows.values), slice_)
 
 
 @dataclass(frozen=True)
 class LookedUpValues:
-    """The locations of values, looked up one by one; the attributes are those of `ValuePlaces`."""
+    """The locations of values, looked up one by one.
+
+    The attributes are those of `ValueLocations`.
+    """
 
     lookup: ValueLookup
     is_trusted: BoolArray
     numbers_only: bool
 
     def slices_with(self, values: Sequence[bytes]) -> BoolArray:
-        """Return for each slice whether it may hold one of the values, see `ValuePlaces`."""
+        """Return for each slice whether it may hold one of the values, written as in the index.
+
+        Raises:
+            HudiError: The index cannot be read.
+        """
         found = self.lookup.slices_of(values)
         flags = ~self.is_trusted
         flags[found[found != UNLISTED]] = True
         return flags
+
+    def find_all(self, rows: IndexedRows, slice_: int) -> bool:
+        """Return whether the entry of each row leads to the slice.
+
+        Raises:
+            HudiError: The index cannot be read.
+        """
+        return all(
+            self.lookup.are_in(values, keys, slice_)
+            for values, keys in pieces(rows.values, rows.keys)
+        )
+
+
+ValuePlaces = ValueLocations | LookedUpValues
+"""Where values are."""
 
 
 def locate_values(
@@ -188,16 +190,17 @@ class AnsweredSlices:
     Attributes:
         slices: Number of slices in the table.
         answered: Number of slices that it is trusted about.
-        uncovered: Number of slices with files that it is not known to follow.
-        doubtful: Of the other slices, the number of those with a key that has no value or several.
+        lacking: Number of slices with rows that it does not find there, though the record index
+            has their keys.
+        unreadable: Number of slices whose rows cannot be read here.
     """
 
     slices: int
     answered: int
-    uncovered: int
-    doubtful: int
+    lacking: int
+    unreadable: int
 
     @property
     def is_repaired_by_building(self) -> bool:
         """Whether building the index anew makes it answer for more slices."""
-        return bool(self.uncovered or self.doubtful)
+        return self.lacking > 0

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from pyhudi_expr.arrays import AnyArray, arrow_array
+from pyhudi_expr.arrays import AnyArray, arrow_array, string_list
 from pyhudi_expr.errors import UnsupportedTable
 from pyhudi_expr.tables import hudi_names
 from pyhudi_expr.tables.hudi_table import HudiTable
@@ -52,6 +52,20 @@ def file_slices(listing: FileListing) -> Iterator[FileSlice]:
 def slice_of(row: dict[str, Any]) -> FileSlice:
     """Return the slice of a row of `slice_table`."""
     return FileSlice(**{**row, "logs": tuple(row["logs"])})
+
+
+def slice_at(listing: FileListing, number: int) -> FileSlice:
+    """Return the slice with this number in a listing."""
+    files = listing.files_of(np.array([number], np.int64)).files
+    names, are_logs = string_list(listing.names_at(files)), listing.file_is_log[files].tolist()
+    bases = [name for name, is_log in zip(names, are_logs, strict=True) if not is_log]
+    return FileSlice(
+        listing.partitions[int(listing.slice_partition[number])].as_py(),
+        listing.slice_file_id[number].as_py(),
+        listing.slice_base_instant[number].as_py(),
+        bases[0] if bases else None,
+        tuple(name for name, is_log in zip(names, are_logs, strict=True) if is_log),
+    )
 
 
 def slice_table(listing: FileListing) -> pa.Table:

@@ -66,8 +66,14 @@ class SliceReader:
     storage_options: tuple[tuple[str, str], ...] = field(default=(), repr=False)
 
     @staticmethod
-    def of(table: HudiTable, instant: str | None) -> SliceReader:
-        """Create a reader for slices of a listing at `instant`."""
+    def of(table: HudiTable, instant: str | None, merger: KeyMerger | None = None) -> SliceReader:
+        """Create a reader for slices of a listing at `instant`.
+
+        Args:
+            table: The table.
+            instant: The instant; blocks of later ones do not count.
+            merger: Merges all slices with log files, in place of hudi-rs.
+        """
         if table.properties.base_file_format != "PARQUET":
             raise UnsupportedTable(f"{table.base_path}: its base files are not Parquet files")
         if table.has_schema_history:
@@ -76,7 +82,7 @@ class SliceReader:
                 "so the files do not say which column is which"
             )
         merges = slice_merging(table.properties) is SliceMerging.WHOLE_RECORDS
-        by_keys = _key_merger(table) if merges else None
+        by_keys = (merger or _key_merger(table)) if merges else None
         without_base = by_keys
         if without_base is None and not has_delete_marker(table.properties):
             without_base = KeyMerger.by_stored_keys(table.properties)

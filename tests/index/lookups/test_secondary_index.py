@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import replace
@@ -91,22 +92,35 @@ def test_a_slice_not_accounted_for_harms_others_if_it_was_written_since_the_buil
     built = np.ones(listing.num_slices, np.bool_)
     built[3] = not written_since
     monkeypatch.setattr(secondary_index, "slices_of_build", lambda *_: built)
-    kept = indexes["merchant_idx"].loaded().slices_with([b"no such value"])
-    assert np.flatnonzero(kept).tolist() == (list(range(len(kept))) if written_since else [3])
+    index = indexes["merchant_idx"]
+    assert np.flatnonzero(~index.loaded().is_trusted).tolist() == [3]
+    assert np.flatnonzero(index._trust.harmful(doubted)).tolist() == ([3] * written_since)
 
 
-@pytest.mark.parametrize("covered", [1, 0])
-def test_a_query_is_told_for_how_many_slices_an_index_answers(
-    covered: int, golden: Mapping[str, Path], monkeypatch: pytest.MonkeyPatch
+def test_slices_that_no_rule_covers_are_compared_with_the_index(
+    golden: Mapping[str, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def first_slices(_: object, listing: FileListing, __: str) -> BoolArray:
-        return np.arange(listing.num_slices) < covered
+    def none(_: object, listing: FileListing, __: str) -> BoolArray:
+        return np.zeros(listing.num_slices, np.bool_)
 
-    monkeypatch.setattr(secondary_index, "covered_slices", first_slices)
+    monkeypatch.setattr(secondary_index, "covered_slices", none)
     found = Pruner().prune(str(golden[INDEXED]), request("merchant_name = 'Japan Airlines'"))
-    noted = [note for note in found.notes if "SHOW INDEXES" in note]
-    expected = f"secondary_index_merchant_idx answers for {covered} of "
-    assert [note[: len(expected)] for note in noted] == [expected]
+    assert [note for note in found.notes if "SHOW INDEXES" in note] == []
+    assert 0 < found.files_kept < found.files_total
+
+
+def test_a_query_is_told_for_how_many_slices_an_index_answers(
+    golden: Mapping[str, Path], tmp_path: Path
+) -> None:
+    """Keys that the record index lacks make their slices unknown; the others are not affected."""
+    path = tmp_path / "t"
+    shutil.copytree(golden[INDEXED], path)
+    for file in (path / ".hoodie/metadata/record_index").glob("*record-index-000[0-1]*_2026*"):
+        file.unlink()
+    found = Pruner().prune(str(path), request("merchant_name = 'M'"))
+    (note,) = [note for note in found.notes if "SHOW INDEXES" in note]
+    assert note.startswith("secondary_index_merchant_idx answers for 2 of 3 file slices")
+    assert found.dropped_by["secondary_index_merchant_idx"] == 2
 
 
 def test_an_index_built_last_is_used_for_merge_on_read_tables(golden: Mapping[str, Path]) -> None:

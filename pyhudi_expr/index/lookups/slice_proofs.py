@@ -1,0 +1,213 @@
+"""Prove by a slice's own rows that look-ups in an index of keys or values find the slice.
+
+Counts and the timeline account for most slices without reading them (`record_index`,
+`index_coverage`). They say nothing of a slice that log files, compactions or clusterings changed
+otherwise, for example by a delete that a later commit follows. Such a slice is read: the keys and
+the values of all its rows, merged as a query merges them. The index is asked for each of them. If
+every answer names the slice, no look-up drops it in vain, whatever Hudi's writers did to the index.
+A slice with any other row, or one that cannot be merged here, is kept.
+
+So there are no rules about writers, and none about deletes, ordering values, moved keys, or keys
+that are stored twice: the merge knows the rows (`tables.slices`), and the index is compared with
+these. Blocks of partial updates, of log compactions and damaged ones make a slice unreadable here.
+
+A question has slices read in the background, the smallest ones first, and waits for them as for
+footers; the next question goes on where it stopped. What was read of a slice serves all later
+states of the table in which it has the same files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from enum import IntEnum
+from functools import partial
+from time import monotonic
+
+import numpy as np
+import pyarrow as pa
+
+from pyhudi_expr.arrays import DAMAGE_ERRORS, AnyArray, BoolArray, Int64Array
+from pyhudi_expr.errors import HudiError
+from pyhudi_expr.index.lookups.lazy_value import LazyValue, ProcessEndsError, check_running
+from pyhudi_expr.tables.hudi_names import RECORD_KEY
+from pyhudi_expr.tables.hudi_table import HudiTable
+from pyhudi_expr.tables.listing import FileListing
+from pyhudi_expr.tables.mdt.bytes.byte_strings import ByteStrings, concat_byte_strings
+from pyhudi_expr.tables.mdt.store.index_records import NULL_VALUE, value_texts
+
+_KEPT_BYTES = 64 << 20
+"""Keys and values of one table that are kept for its later states."""
+_PIECE_ROWS = 10_000
+_EVERY_INSTANT = "9" * 17
+"""Not before any block of a log file: the listing has decided which files count."""
+
+_Files = tuple[tuple[str, int], ...]
+
+
+@dataclass(frozen=True)
+class IndexedRows:
+    """The rows of a slice.
+
+    Attributes:
+        keys: The key of each row.
+        values: Its value in a column, as Hudi's indexes write it. Empty if no column was asked for.
+    """
+
+    keys: ByteStrings
+    values: ByteStrings
+
+    @property
+    def nbytes(self) -> int:
+        """Memory in bytes."""
+        parts = (self.keys, self.values)
+        return sum(len(one.data) + one.start.nbytes + one.end.nbytes for one in parts)
+
+
+class SliceRows:
+    """The rows of the slices of a listing. Thread safe."""
+
+    def __init__(
+        self, table: HudiTable, listing: FileListing, earlier: SliceRows | None = None
+    ) -> None:
+        """Prepare to read slices.
+
+        Args:
+            table: The data table.
+            listing: Its files and slices.
+            earlier: The rows of an earlier state, which are used for slices with the same files.
+        """
+        self._table = table
+        self._listing = listing
+        self._before: Mapping[tuple[_Files, str | None], IndexedRows] = (
+            {} if earlier is None else earlier.known
+        )
+        self.known: dict[tuple[_Files, str | None], IndexedRows] = {}
+
+    @property
+    def nbytes(self) -> int:
+        """Memory in bytes."""
+        return sum(rows.nbytes for rows in list(self.known.values()))
+
+    def read(self, slice_: int, column: str | None) -> IndexedRows:
+        """Return the rows of a slice, merged.
+
+        Args:
+            slice_: Number of the slice.
+            column: The column whose values are wanted, if any.
+
+        Raises:
+            HudiError: The slice cannot be read, or not as every reader of Hudi reads it.
+        """
+        name = (self._files(slice_), column)
+        found = self.known.get(name) or self._before.get(name) or self._read(slice_, column)
+        if name not in self.known and self.nbytes + found.nbytes <= _KEPT_BYTES:
+            self.known[name] = found
+        return found
+
+    def _files(self, slice_: int) -> _Files:
+        files = self._listing.files_of(np.array([slice_])).files
+        sizes = self._listing.file_size[files].tolist()
+        return tuple(zip(self._listing.paths(files), sizes, strict=True))
+
+    def _read(self, slice_: int, column: str | None) -> IndexedRows:
+        from pyhudi_expr.tables.slices.key_merging import KeyMerger  # on use
+        from pyhudi_expr.tables.slices.slice_files import check_supported, slice_at
+        from pyhudi_expr.tables.slices.slice_rows import SliceReader
+
+        check_supported(self._table)
+        one = slice_at(self._listing, slice_)
+        merger = KeyMerger.by_stored_keys(self._table.properties) if one.logs else None
+        reader = SliceReader.of(self._table, _EVERY_INSTANT, merger)
+        names = [RECORD_KEY] if column is None else [RECORD_KEY, column]
+        keys, values = [ByteStrings.none()], [ByteStrings.none()]
+        for batch in reader.columns(one, names):
+            keys.append(self._keys(batch[0]))
+            if column is not None:
+                values.append(self._values(batch[1], column))
+        return IndexedRows(concat_byte_strings(keys), concat_byte_strings(values))
+
+    def _keys(self, keys: AnyArray) -> ByteStrings:
+        if keys.null_count:
+            raise HudiError(f"{self._table.base_path}: a row has no {RECORD_KEY}")
+        return ByteStrings.from_arrow(keys.cast(pa.large_binary()))
+
+    def _values(self, values: AnyArray, column: str) -> ByteStrings:
+        from pyhudi_expr.tables.slices.slice_rows import scalar_type  # on use
+
+        type_ = scalar_type(self._table, self._table.schema(self._listing.instant), column)
+        texts = value_texts(values, type_, f"{self._table.base_path}: column {column!r}")
+        return ByteStrings.from_arrow(texts.cast(pa.large_binary()).fill_null(NULL_VALUE))
+
+
+class Finding(IntEnum):
+    """What is known of an index and the rows of a slice."""
+
+    NOTHING = 0
+    """They have not been compared yet."""
+    FOUND = 1
+    """Each of them is found in the slice by the index."""
+    LACKING = 2
+    """The index lacks some."""
+    UNREADABLE = 3
+    """They cannot be read here as Hudi reads them."""
+
+
+FindsAll = Callable[[int], bool]
+"""Tells whether an index finds all rows of a slice in it. Raises HudiError."""
+
+
+class SliceProofs:
+    """What is known of an index and the slices of one state of a table. Thread safe."""
+
+    def __init__(self, listing: FileListing) -> None:
+        """Begin with nothing known of the slices of a listing."""
+        self._listing = listing
+        self._findings = np.full(listing.num_slices, Finding.NOTHING, np.int8)
+        self._comparing: dict[int, LazyValue[None]] = {}
+
+    def found(self, finds_all: FindsAll, slices: BoolArray, patience: float) -> BoolArray:
+        """Return for each slice whether it is known that the index finds all rows of it.
+
+        Args:
+            finds_all: Compares a slice that was not compared yet, in the background.
+            slices: The slices that are asked for; other flags are False.
+            patience: Seconds to wait. Slices that are not compared then are left to later calls.
+        """
+        end = monotonic() + patience
+        waiting = np.flatnonzero(slices & self.are(Finding.NOTHING))
+        for number in self._smallest_first(waiting):
+            left = end - monotonic()
+            comparing = LazyValue(partial(self._compare, finds_all, number))
+            if left <= 0 or not self._comparing.setdefault(number, comparing).wait(left):
+                break
+        return slices & self.are(Finding.FOUND)
+
+    def are(self, finding: Finding) -> BoolArray:
+        """Return for each slice whether this is known of it."""
+        flags: BoolArray = self._findings == finding
+        return flags
+
+    def _smallest_first(self, slices: Int64Array) -> list[int]:
+        if not len(slices):
+            return []
+        listing = self._listing
+        sizes = np.bincount(listing.file_slice, listing.file_size, listing.num_slices)
+        ordered: list[int] = slices[np.argsort(sizes[slices], kind="stable")].tolist()
+        return ordered
+
+    def _compare(self, finds_all: FindsAll, number: int) -> None:
+        try:
+            finding = Finding.FOUND if finds_all(number) else Finding.LACKING
+        except ProcessEndsError:
+            raise
+        except (HudiError, *DAMAGE_ERRORS):
+            finding = Finding.UNREADABLE
+        self._findings[number] = finding
+
+
+def pieces(*columns: ByteStrings) -> Iterator[list[list[bytes]]]:
+    """Return parallel strings as Python objects, some thousand rows at a time."""
+    for start in range(0, len(columns[0]), _PIECE_ROWS):
+        check_running()
+        yield [column.take(slice(start, start + _PIECE_ROWS)).to_list() for column in columns]
