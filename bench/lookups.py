@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from bench import cold
 from bench.indexes.key_plans import key_plans
+from bench.indexes.updated_slices import updated_slices
 from bench.reporting.measuring import Measurement, benchmark, seconds
 from bench.tables import large_indexes
 from bench.tables.key_tables import SECONDARY_INDEX
@@ -88,6 +89,7 @@ def lookups() -> Iterator[Measurement]:
     growth = warm[_LARGE] / warm[_SMALL]
     yield Measurement("lookups: growth from 10^6 to 10^8 entries, warm", growth, "x", "<= 2")
     yield from key_plans()
+    yield from updated_slices()
 
 
 def _of_column(
