@@ -234,6 +234,8 @@ def _checked(status: IndexStatus, accounts: _Accounts) -> IndexStatus:
             f"their rows cannot be compared with it ({found.unreadable} file slices); compact the "
             "table"
         )
+    if found.unread:
+        notes.append(f"their rows have not been compared with it ({found.unread} file slices)")
     state = State.PARTIAL if found.answered else State.DOUBTED
     return replace(status, state=state, note="; ".join(notes))
 
@@ -278,7 +280,7 @@ def _record_index_state(metadata: MetadataTable, index: RecordIndex | None) -> t
             f"{account.unreadable} {read} their rows cannot be compared with it; compact the table"
         )
     if account.unread:
-        notes.append(f"{account.unread} {read} their rows have not been compared with it yet")
+        notes.append(f"{account.unread} {read} their rows have not been compared with it")
     return (State.DOUBTED if account.lacking else State.ACTIVE), "; ".join(notes)
 
 

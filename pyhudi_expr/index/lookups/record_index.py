@@ -64,6 +64,7 @@ from pyhudi_expr.index.lookups.hashed_entries import UNLISTED, HashedEntries
 from pyhudi_expr.index.lookups.key_predicates import equality, exact
 from pyhudi_expr.index.lookups.lazy_value import LazyValue, check_running
 from pyhudi_expr.index.lookups.slice_proofs import (
+    COMPARED_BYTES,
     Finding,
     SliceProofs,
     SliceRows,
@@ -340,7 +341,7 @@ class RecordIndex(CostedSource):
             HudiError: The index cannot be read.
         """
         rows, places = self.slice_rows, self.places(patience)
-        if rows is None:
+        if rows is None or self.stored_bytes > COMPARED_BYTES:
             return np.zeros_like(slices)
 
         def finds_all(slice_: int) -> bool:

@@ -62,7 +62,7 @@ from pyhudi_expr.index.lookups.record_index import (
     QUERY_SECONDS,
     RecordIndex,
 )
-from pyhudi_expr.index.lookups.slice_proofs import Finding, SliceProofs
+from pyhudi_expr.index.lookups.slice_proofs import COMPARED_BYTES, Finding, SliceProofs
 from pyhudi_expr.index.lookups.value_places import (
     AnsweredSlices,
     LookedUpValues,
@@ -260,7 +260,7 @@ class SecondaryIndex(CostedSource):
     def _compared(self, places: ValuePlaces, slices: BoolArray, patience: float) -> BoolArray:
         """Return for each slice whether it was read, and the index finds all of its values."""
         rows = self._records.slice_rows
-        if rows is None:
+        if rows is None or self._stored_bytes > COMPARED_BYTES:
             return np.zeros_like(slices)
 
         def finds_all(slice_: int) -> bool:
@@ -332,6 +332,7 @@ class SecondaryIndex(CostedSource):
             answered=int(answered.sum()),
             lacking=int((self._proofs.are(Finding.LACKING) & with_keys).sum()),
             unreadable=int(self._proofs.are(Finding.UNREADABLE).sum()),
+            unread=int((self._proofs.are(Finding.NOTHING) & ~answered).sum()),
         )
 
     def loaded(self) -> ValueLocations:

@@ -11,6 +11,9 @@ So there are no rules about writers, and none about deletes, ordering values, mo
 that are stored twice: the merge knows the rows (`tables.slices`), and the index is compared with
 these. Blocks of partial updates, of log compactions and damaged ones make a slice unreadable here.
 
+Indexes of more than 64 MiB are compared with no slice: to look up each of its rows reads most of
+the index.
+
 A question has slices read in the background, the smallest ones first, and waits for them as for
 footers; the next question goes on where it stopped. What was read of a slice serves all later
 states of the table in which it has the same files.
@@ -38,7 +41,11 @@ from pyhudi_expr.tables.mdt.store.index_records import NULL_VALUE, value_texts
 
 _KEPT_BYTES = 64 << 20
 """Keys and values of one table that are kept for its later states."""
-_PIECE_ROWS = 10_000
+_SLICE_BYTES = 512 << 20
+"""The largest slices that are read: keys and values of one are held in memory."""
+_PIECE_ROWS = 100_000
+COMPARED_BYTES = 64 << 20
+"""The largest indexes with which slices are compared: some 9,000,000 entries."""
 _EVERY_INSTANT = "9" * 17
 """Not before any block of a log file: the listing has decided which files count."""
 
@@ -116,6 +123,9 @@ class SliceRows:
         from pyhudi_expr.tables.slices.slice_rows import SliceReader
 
         check_supported(self._table)
+        nbytes = int(self._listing.file_size[self._listing.file_slice == slice_].sum())
+        if nbytes > _SLICE_BYTES:
+            raise HudiError(f"{self._table.base_path}: a slice of {nbytes:,} bytes is not compared")
         one = slice_at(self._listing, slice_)
         merger = KeyMerger.by_stored_keys(self._table.properties) if one.logs else None
         reader = SliceReader.of(self._table, _EVERY_INSTANT, merger)

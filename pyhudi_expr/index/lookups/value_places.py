@@ -193,12 +193,14 @@ class AnsweredSlices:
         lacking: Number of slices with rows that it does not find there, though the record index
             has their keys.
         unreadable: Number of slices whose rows cannot be read here.
+        unread: Number of other slices whose rows have not been compared with it.
     """
 
     slices: int
     answered: int
     lacking: int
     unreadable: int
+    unread: int
 
     @property
     def is_repaired_by_building(self) -> bool:

@@ -19,7 +19,7 @@ from pyhudi_expr.index.lookups.hashed_entries import HashedEntries
 from pyhudi_expr.index.lookups.lazy_value import LazyValue
 from pyhudi_expr.index.lookups.record_index import RecordIndex, record_index
 from pyhudi_expr.index.lookups.secondary_index import SecondaryIndex, secondary_indexes
-from pyhudi_expr.index.prune import Pruner
+from pyhudi_expr.index.prune import PruneOptions, Pruner
 from pyhudi_expr.tables.hudi_table import HudiTable
 from pyhudi_expr.tables.listing import FileListing, TableView
 from pyhudi_expr.tables.mdt.store.metadata_table import MetadataTable, current_listing
@@ -104,7 +104,8 @@ def test_slices_that_no_rule_covers_are_compared_with_the_index(
         return np.zeros(listing.num_slices, np.bool_)
 
     monkeypatch.setattr(secondary_index, "covered_slices", none)
-    found = Pruner().prune(str(golden[INDEXED]), request("merchant_name = 'Japan Airlines'"))
+    patient = Pruner(PruneOptions(footer_wait=30))
+    found = patient.prune(str(golden[INDEXED]), request("merchant_name = 'Japan Airlines'"))
     assert [note for note in found.notes if "SHOW INDEXES" in note] == []
     assert 0 < found.files_kept < found.files_total
 
@@ -117,7 +118,8 @@ def test_a_query_is_told_for_how_many_slices_an_index_answers(
     shutil.copytree(golden[INDEXED], path)
     for file in (path / ".hoodie/metadata/record_index").glob("*record-index-000[0-1]*_2026*"):
         file.unlink()
-    found = Pruner().prune(str(path), request("merchant_name = 'M'"))
+    patient = Pruner(PruneOptions(footer_wait=30))
+    found = patient.prune(str(path), request("merchant_name = 'M'"))
     (note,) = [note for note in found.notes if "SHOW INDEXES" in note]
     assert note.startswith("secondary_index_merchant_idx answers for 2 of 3 file slices")
     assert found.dropped_by["secondary_index_merchant_idx"] == 2
