@@ -1,0 +1,92 @@
+"""Slices that are read, and compared with indexes that Hudi wrote."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from pyhudi_expr.index.lookups.slice_proofs import (
+    Finding,
+    IndexedRows,
+    SliceProofs,
+    SliceRows,
+)
+from pyhudi_expr.tables.hudi_table import HudiTable
+from pyhudi_expr.tables.mdt.bytes.byte_strings import ByteStrings
+from tests.index.lookups.test_secondary_index import INDEXED, MERGED, opened
+from tests.index.prune.changes.direct_lookups import looked_up_directly
+
+COLUMN = "merchant_name"
+
+
+@pytest.fixture(params=[nullcontext, looked_up_directly], ids=["in memory", "looked up"])
+def how(request: pytest.FixtureRequest) -> Iterator[None]:
+    """How the indexes are read."""
+    context: AbstractContextManager[None] = request.param()
+    with context:
+        yield
+
+
+def with_row(rows: IndexedRows, key: bytes, value: bytes) -> IndexedRows:
+    return IndexedRows(
+        ByteStrings.of([*rows.keys.to_list(), key]), ByteStrings.of([*rows.values.to_list(), value])
+    )
+
+
+@pytest.mark.parametrize("name", [INDEXED, MERGED])
+def test_an_index_finds_the_rows_that_it_has_and_no_others(
+    name: str, golden: Mapping[str, Path], how: None
+) -> None:
+    listing, records, indexes = opened(golden[name])
+    rows = SliceRows(HudiTable.open(str(golden[name])), listing)
+    keys, values = records.places(5), indexes["merchant_idx"].places(5)
+    for slice_ in range(listing.num_slices):
+        found = rows.read(slice_, COLUMN)
+        assert len(found.keys) == len(found.values) > 0
+        assert keys.find_all(found.keys, slice_)
+        assert values.find_all(found, slice_)
+        more = with_row(found, found.keys[0], b"no such value")
+        assert keys.find_all(more.keys, slice_)
+        assert not values.find_all(more, slice_)
+        unknown = with_row(found, b"no such key", b"no such value")
+        assert not keys.find_all(unknown.keys, slice_)
+        assert not values.find_all(unknown, slice_)
+        other = (slice_ + 1) % listing.num_slices
+        assert not keys.find_all(found.keys, other)
+
+
+def test_slices_are_read_once_for_all_states(golden: Mapping[str, Path], tmp_path: Path) -> None:
+    path = tmp_path / "t"
+    shutil.copytree(golden[INDEXED], path)
+    listing, _, _ = opened(path)
+    table = HudiTable.open(str(path))
+    before = SliceRows(table, listing)
+    first = before.read(0, COLUMN)
+    for file in listing.paths(~listing.file_is_log):
+        (path / file).unlink()
+    later = SliceRows(table, listing, before)
+    assert later.read(0, COLUMN) is first
+    assert later.nbytes == first.nbytes
+    grown = replace(listing, file_size=listing.file_size + 1)
+    findings = SliceProofs(grown)
+    others = SliceRows(table, grown, before)
+    asked = np.arange(grown.num_slices) == 0
+    found = findings.found(lambda number: bool(others.read(number, COLUMN)), asked, 30)
+    assert not found.any()
+    assert findings.are(Finding.UNREADABLE).tolist() == asked.tolist()
+
+
+def test_a_question_without_patience_reads_nothing(golden: Mapping[str, Path]) -> None:
+    listing, _, _ = opened(golden[INDEXED])
+    findings = SliceProofs(listing)
+    assert not findings.found(lambda _: True, listing.every_slice, 0).any()
+    assert findings.are(Finding.NOTHING).all()
+    assert findings.found(lambda number: number > 0, listing.every_slice, 30).sum() > 1
+    assert findings.are(Finding.LACKING).sum() == 1
+    assert findings.found(lambda _: True, listing.every_slice, 0).sum() == listing.num_slices - 1
