@@ -34,7 +34,8 @@ _KEPT = ("active", "partial")
 """States of an index in Hudi's metadata table. Of several secondary ones Hudi follows the log
 files in the first only, and the list says so."""
 _LACKING = "it lacks values of their rows"
-"""What the list says of a secondary index where Hudi wrote no right entries for a slice."""
+"""What the list says of a secondary index where Hudi wrote no right entries for a slice. Hudi 1.2
+also spells doubles otherwise than Hudi 1.0, whose entries it does not find."""
 _KEPT_BESIDE = (*_KEPT, "lagging")
 """States of an index of the extension: what was written since is read."""
 _PREDICATES = 3
@@ -289,10 +290,7 @@ def _is_kept(name: str, index: Mapping[str, Any] | None) -> bool:
         return False
     if index["state"] in (_KEPT_BESIDE if name.endswith("_extension") else _KEPT):
         return True
-    if index["state"] != "doubted":
-        return False
-    # Hudi 1.2 spells doubles otherwise than Hudi 1.0, whose entries it does not find.
-    return _LACKING in index["note"]
+    return index["state"] == "doubted" and _LACKING in index["note"]
 
 
 def _audit_has_nothing_to_say(life: Life) -> None:

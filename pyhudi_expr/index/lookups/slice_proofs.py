@@ -9,7 +9,8 @@ A slice with any other row, or one that cannot be merged here, is kept.
 
 So there are no rules about writers, and none about deletes, ordering values, moved keys, or keys
 that are stored twice: the merge knows the rows (`tables.slices`), and the index is compared with
-these. Blocks of partial updates, of log compactions and damaged ones make a slice unreadable here.
+these. Blocks of partial updates, of log compactions, of writes that are not complete, and damaged
+ones make a slice unreadable here.
 
 Indexes of more than 64 MiB are compared with no slice: to look up each of its rows reads most of
 the index.
@@ -21,22 +22,25 @@ states of the table in which it has the same files.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from functools import partial
 from time import monotonic
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from pyhudi_expr.arrays import DAMAGE_ERRORS, AnyArray, BoolArray, Int64Array
+from pyhudi_expr.computed_once import computed_once
 from pyhudi_expr.errors import HudiError
 from pyhudi_expr.index.lookups.lazy_value import LazyValue, ProcessEndsError, check_running
 from pyhudi_expr.tables.hudi_names import RECORD_KEY
 from pyhudi_expr.tables.hudi_table import HudiTable
 from pyhudi_expr.tables.listing import FileListing
 from pyhudi_expr.tables.mdt.bytes.byte_strings import ByteStrings, concat_byte_strings
+from pyhudi_expr.tables.mdt.log.reader import BlockKind, LogFile
 from pyhudi_expr.tables.mdt.store.index_records import NULL_VALUE, value_texts
 
 _KEPT_BYTES = 64 << 20
@@ -47,7 +51,10 @@ _PIECE_ROWS = 100_000
 COMPARED_BYTES = 64 << 20
 """The largest indexes with which slices are compared: some 9,000,000 entries."""
 _EVERY_INSTANT = "9" * 17
-"""Not before any block of a log file: the listing has decided which files count."""
+"""Not before any block of a log file: the listing has decided which files count. Rollbacks are
+later than the newest write."""
+
+_WITH_ROWS = frozenset({*BlockKind} - {BlockKind.COMMAND, BlockKind.CDC})
 
 _Files = tuple[tuple[str, int], ...]
 
@@ -127,6 +134,7 @@ class SliceRows:
         if nbytes > _SLICE_BYTES:
             raise HudiError(f"{self._table.base_path}: a slice of {nbytes:,} bytes is not compared")
         one = slice_at(self._listing, slice_)
+        self._require_complete(list(map(one.path, one.logs)))
         merger = KeyMerger.by_stored_keys(self._table.properties) if one.logs else None
         reader = SliceReader.of(self._table, _EVERY_INSTANT, merger)
         names = [RECORD_KEY] if column is None else [RECORD_KEY, column]
@@ -136,6 +144,17 @@ class SliceRows:
             if column is not None:
                 values.append(self._values(batch[1], column))
         return IndexedRows(concat_byte_strings(keys), concat_byte_strings(values))
+
+    def _require_complete(self, logs: Sequence[str]) -> None:
+        """Refuse log files in which other writes may be at work: when these end, rows change."""
+        newest, pending = self._listing.instant or "", self._table.timeline.pending
+        for log in logs:
+            name = f"{self._table.base_path}/{log}"
+            with self._table.storage.open_input(log) as source:
+                blocks = LogFile(source, source.size(), name).blocks
+            written = {block.instant or "" for block in blocks if block.kind in _WITH_ROWS}
+            if max(written, default="") > newest or written & pending:
+                raise HudiError(f"{name}: a write is not complete")
 
     def _keys(self, keys: AnyArray) -> ByteStrings:
         if keys.null_count:
@@ -173,8 +192,11 @@ class SliceProofs:
     def __init__(self, listing: FileListing) -> None:
         """Begin with nothing known of the slices of a listing."""
         self._listing = listing
-        self._findings = np.full(listing.num_slices, Finding.NOTHING, np.int8)
         self._comparing: dict[int, LazyValue[None]] = {}
+
+    @computed_once
+    def _findings(self) -> npt.NDArray[np.int8]:
+        return np.full(self._listing.num_slices, Finding.NOTHING, np.int8)
 
     def found(self, finds_all: FindsAll, slices: BoolArray, patience: float) -> BoolArray:
         """Return for each slice whether it is known that the index finds all rows of it.

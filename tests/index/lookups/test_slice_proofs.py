@@ -18,6 +18,7 @@ from pyhudi_expr.index.lookups.slice_proofs import (
     SliceRows,
 )
 from pyhudi_expr.tables.hudi_table import HudiTable
+from pyhudi_expr.tables.listing import FileListing
 from pyhudi_expr.tables.mdt.bytes.byte_strings import ByteStrings
 from tests.index.lookups.test_secondary_index import INDEXED, MERGED, opened
 from tests.index.prune.changes.direct_lookups import looked_up_directly
@@ -73,7 +74,10 @@ def test_slices_are_read_once_for_all_states(golden: Mapping[str, Path], tmp_pat
     later = SliceRows(table, listing, before)
     assert later.read(0, COLUMN) is first
     assert later.nbytes == first.nbytes
-    grown = replace(listing, file_size=listing.file_size + 1)
+    (part,) = listing.parts
+    grown = FileListing.of(
+        listing.instant, listing.view, replace(part, file_size=part.file_size + 1)
+    )
     findings = SliceProofs(grown)
     others = SliceRows(table, grown, before)
     asked = np.arange(grown.num_slices) == 0
