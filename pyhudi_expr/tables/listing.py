@@ -344,7 +344,7 @@ class FileListing:
             return self.parts[0].partitions
         paths = [part.partitions for part in self.parts]
         offsets = np.cumsum([0, *map(len, paths)])
-        return pa.concat_arrays(paths).take(pa.array(offsets[self.part_of] + self.place))
+        return pa.concat_arrays(paths).take(arrow_array(offsets[self.part_of] + self.place))
 
     @computed_once
     def slice_runs(self) -> Runs:
@@ -502,7 +502,7 @@ class FileListing:
             of_partition, instants = part.partition_instants
             moved = here[of_partition]
             found.append(moved[moved >= 0])
-            texts.append(instants.filter(pa.array(moved >= 0)))
+            texts.append(instants.filter(arrow_array(moved >= 0)))
         return np.concatenate(found), pa.concat_arrays(texts)
 
     @computed_once
@@ -706,7 +706,7 @@ class FileListing:
         parts = (*self.parts, *fresh.parts)
         part_of = np.append(self.part_of[kept], fresh.part_of + len(self.parts))
         place = np.append(self.place[kept], fresh.place)
-        paths = pa.concat_arrays([self.partitions.filter(pa.array(kept)), fresh.partitions])
+        paths = pa.concat_arrays([self.partitions.filter(arrow_array(kept)), fresh.partitions])
         order = np.asarray(pc.array_sort_indices(paths).to_numpy(), np.int64)
         if not len(order):
             return fresh  # nothing is left
