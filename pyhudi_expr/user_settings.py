@@ -51,9 +51,11 @@ def settings_in_file() -> Mapping[str, Any]:
         HudiError: The file cannot be read, or a key is unknown or has another type.
     """
     file = settings_file()
+    if file is None or not os.access(file.parent, os.X_OK):
+        return {}  # of another user's home, too, in which a process may have been started
     try:
-        text = file.read_text(encoding="utf-8") if file else ""
-    except (FileNotFoundError, NotADirectoryError):
+        text = file.read_text(encoding="utf-8")
+    except FileNotFoundError:
         return {}
     except (OSError, UnicodeDecodeError) as error:
         raise HudiError(f"{file}: the settings cannot be read: {error}") from error
@@ -67,7 +69,7 @@ def settings_in_file() -> Mapping[str, Any]:
     return found
 
 
-def _parsed(text: str, file: Path | None) -> Mapping[str, Any]:
+def _parsed(text: str, file: Path) -> Mapping[str, Any]:
     if not text.strip():
         return {}
     # On use: the import takes time, and most users have no file.

@@ -144,7 +144,7 @@ class Tally:
         for front_end, question in evaluated.questions.items():
             scope = Scope(files.rows.schema, question.semantics)
             expression = question.expression
-            if is_certain(expression):
+            if is_certain(expression, question.semantics.engine):
                 self._add_sure(evaluated, files, front_end, bind(others_of(expression), scope))
             for truth in (True,) if question.is_filter else (True, False, None):
                 bound = bind(IsNull(expression) if truth is None else expression, scope)

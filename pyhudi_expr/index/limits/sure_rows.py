@@ -26,8 +26,11 @@ from pyhudi_expr.expr.nodes import (
     PythonValue,
     walk,
 )
+from pyhudi_expr.expr.semantics import Engine
 from pyhudi_expr.index.prune import Pruner, PruneRequest, PruneResult
 from pyhudi_expr.index.snapshot import TableSnapshot
+
+_FAILING = frozenset({Engine.TRINO, Engine.PRESTO})
 
 
 def sure_rows(
@@ -45,7 +48,9 @@ def sure_rows(
         HudiError: The table does not support the request.
     """
     counts = snapshot.row_counts()
-    if counts is None or request.since is not None or not is_certain(request.predicate):
+    if counts is None or request.since is not None:
+        return np.zeros(snapshot.listing.num_slices, np.int64)
+    if not is_certain(request.predicate, request.semantics.engine):
         return np.zeros(snapshot.listing.num_slices, np.int64)
     is_exact = (counts > 0) & ~snapshot.listing.slice_has_logs & result.keep
     if not is_exact.any():
@@ -61,18 +66,19 @@ def others_of(predicate: HudiExpression) -> HudiExpression:
     return Or((Not(predicate), IsNull(predicate)))
 
 
-def is_certain(predicate: HudiExpression) -> bool:
+def is_certain(predicate: HudiExpression, engine: Engine) -> bool:
     """Return whether all rows match, without an error, if none is FALSE or NULL by the evidence.
 
     Engines do not agree where a conditional value is NULL. A function may fail for values of which
-    nothing is known: below OR they may be those of another part than the one that is TRUE.
+    nothing is known: below OR they may be those of another part than the one that is TRUE. In Trino
+    and Presto it fails where it is NULL elsewhere.
     """
     if isinstance(predicate, And):
-        return all(map(is_certain, predicate.children))
+        return all(is_certain(child, engine) for child in predicate.children)
     parts = list(walk(predicate))
     if any(isinstance(part, Case) for part in parts):
         return False
-    if not any(isinstance(part, And | Or) for part in parts):
+    if engine not in _FAILING and not any(isinstance(part, And | Or) for part in parts):
         return True
     return not any(
         isinstance(part, Cast) or (isinstance(part, Call) and part.name not in READINGS)
