@@ -36,23 +36,6 @@ _LOG_FILE_PER_WRITE = 2
 """The timeline's layout where a log file's name tells its write, and completion times are kept."""
 
 
-def slices_of_build(mdt: MetadataTable, listing: FileListing, index: str) -> BoolArray:
-    """Return for each slice whether the index was built from exactly these files.
-
-    Args:
-        mdt: The metadata table; the data table may be of either type.
-        listing: The files and slices.
-        index: Name of the index's metadata partition.
-
-    Raises:
-        HudiError: The timeline cannot be read.
-    """
-    build = _newest_build(mdt.table, index)
-    if build is None:
-        return np.zeros(listing.num_slices, np.bool_)
-    return _slices_with_all(listing, _of_build(mdt.table, listing, build))
-
-
 def covered_slices(mdt: MetadataTable, listing: FileListing, index: str) -> BoolArray:
     """Return for each slice whether the index is known to describe all its files.
 

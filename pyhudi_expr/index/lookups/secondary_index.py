@@ -12,9 +12,8 @@ The rows of the slices have to be accounted for, as those of the record index ar
 * The record index is trusted about the slice, and about every other one that was written since
   the index was built. A key that is stored twice has one entry for each of its values at most, and
   it is unknown which of its rows that is. If one slice may hold such a key, any other slice may
-  hold its other row. (A build makes an entry for each row: if a key has exactly one, its rows are
-  equal. So a slice that is as the build read it, for example one with deletes that cannot be
-  counted, does no harm to others.)
+  hold its other row. (So may one that is as a build of the index read it: an insert of one of its
+  keys later makes the second row, whose value Hudi 1.2 does not write.)
 * Each key of a slice has exactly one entry here. A key without an entry is a row that the index
   does not know. Of a key with two entries, one is older than the row, and then the right one may be
   missing, too.
@@ -53,7 +52,7 @@ from pyhudi_expr.expr.bound import BoundColumn, Leaf
 from pyhudi_expr.expr.domains import Kind
 from pyhudi_expr.index.lookups import LookupEvidence
 from pyhudi_expr.index.lookups.direct_lookups import ValueLookup, look_up_bytes
-from pyhudi_expr.index.lookups.index_coverage import covered_slices, slices_of_build
+from pyhudi_expr.index.lookups.index_coverage import covered_slices
 from pyhudi_expr.index.lookups.lazy_value import LazyValue, check_running
 from pyhudi_expr.index.lookups.record_index import (
     AT_ONCE_BYTES,
@@ -144,13 +143,7 @@ class _OfHudi:
 
     def harmful(self, accounted: BoolArray) -> BoolArray:
         """Return the slices that may hold rows of other slices' keys, see `SliceTrust`."""
-        if accounted.all():
-            return ~accounted
-        return ~(accounted | self._built)
-
-    @computed_once
-    def _built(self) -> BoolArray:
-        return slices_of_build(self.mdt, self.listing, self.index)
+        return ~accounted
 
     @computed_once
     def _covered(self) -> BoolArray:

@@ -39,18 +39,18 @@ actions = st.one_of(
 
 @dataclass
 class Table:
-    """Rows of each file group, the entries of both indexes, and what changed since the build."""
+    """Rows of each file group, the entries of both indexes, and what changes them."""
 
     rows: list[list[tuple[int, int]]] = field(default_factory=lambda: [[] for _ in range(GROUPS)])
     places: dict[int, int] = field(default_factory=dict)
     pairs: set[tuple[int, int]] = field(default_factory=set)
-    built: BoolArray = field(default_factory=lambda: np.zeros(GROUPS, np.bool_))
 
     def insert(self, key: int, group: int, value: int) -> None:
         self.rows[group].append((key, value))
         self.places[key] = group
-        self.pairs.add((value, key))
-        self.built[group] = False
+        # Of a key that there is already, Hudi 1.2 leaves the value that is known.
+        if all(own != key for _, own in self.pairs):
+            self.pairs.add((value, key))
 
     def upsert(self, key: int, group: int, value: int) -> None:
         group = self.places.get(key, group)
@@ -65,18 +65,15 @@ class Table:
             self.pairs -= {(held, key) for own, held in self.rows[group] if own == key}
             if not loses:
                 self.rows[group] = [row for row in self.rows[group] if row[0] != key]
-            self.built[group] = False
 
     def cluster(self, source: int, target: int) -> None:
         if source != target and not self.rows[target]:
             self.rows[target], self.rows[source] = self.rows[source], []
             self.places.update({key: target for key, _ in self.rows[target]})
-            self.built[[source, target]] = False
 
     def build(self) -> None:
         """Build the secondary index from all rows; the record index stays as it is."""
         self.pairs = {(value, key) for own in self.rows for key, value in own}
-        self.built[:] = True
 
     def kept(self, value: int, are_read: BoolArray) -> BoolArray:
         entries = HashedEntries.of(
@@ -93,7 +90,7 @@ class Table:
             entries.find_all(hashed([key for key, _ in own]), group)
             for group, own in enumerate(self.rows)
         ]
-        harmful = ~(records.is_trusted | self.built | (are_read & np.array(harmless)))
+        harmful = ~(records.is_trusted | (are_read & np.array(harmless)))
         trusted = trusted_slices(found.is_trusted, are_read & np.array(compared), harmful)
         return replace(found, is_trusted=trusted).slices_of(hashed([value]))
 
