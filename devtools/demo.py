@@ -67,7 +67,9 @@ QUERIES = (
     Query("mr", 4, "SELECT count(*), min(ts), max(ts) FROM returns WHERE id < 4100"),
     Query("tez", 7, "SELECT city, count(*) FROM events WHERE NOT ok GROUP BY city"),
     Query("tez", 6, "SELECT count(*), sum(amount) FROM events WHERE amount > 245000 OR id < 1000"),
-    Query("tez", 25, "SELECT count(*), max(id) FROM events WHERE cast(ts AS date) = '2024-01-07'"),
+    Query(
+        "tez", 25, "SELECT count(*), sum(amount) FROM events WHERE cast(ts AS date) = '2024-01-07'"
+    ),
     Query("tez", 4, "SELECT count(*) FROM events WHERE day = '2024-01-05' AND amount < 30000"),
     Query(
         "tez",
