@@ -2,22 +2,20 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
-from devtools.process import ServerProcess
-from devtools.runtime import COLLECTOR, WORK, RuntimeMissingError, free_port, is_listening, java
+from devtools.aws import AwsServer
+from devtools.runtime import COLLECTOR, WORK, RuntimeMissingError, free_port, java
 
 JARS = WORK / "dynamodb"
 _MAIN = "com.amazonaws.services.dynamodbv2.local.main.ServerRunner"
-_START_SECONDS = 60.0
 _REGION = "us-east-1"
 
 
-class DynamodbServer:
-    """A server in memory on a free port of the loopback interface; a context manager."""
+class DynamodbServer(AwsServer):
+    """A database in memory."""
 
     def __init__(self, directory: Path) -> None:
-        """Start it and return when it listens; its log is kept in `directory`.
+        """Start it on a free port and return when it listens; its log is kept in `directory`.
 
         Raises:
             RuntimeMissingError: Its jars have not been fetched.
@@ -25,37 +23,14 @@ class DynamodbServer:
         if not (JARS / ".ready").is_file():
             raise RuntimeMissingError(f"no DynamoDB Local in {JARS}: run `make dynamodb`")
         port = free_port()
-        self.endpoint = f"http://127.0.0.1:{port}"
         command = [str(java()), "-Xmx256m", *COLLECTOR, f"-Dsqlite4java.library.path={JARS}"]
         command += ["-cp", f"{JARS}/*", _MAIN, "-inMemory", "-disableTelemetry"]
-        self._process = ServerProcess(
-            "DynamoDB", [*command, "-port", str(port)], output=directory / "dynamodb.log"
-        )
-        self._process.wait_until(lambda: is_listening(port), _START_SECONDS)
+        super().__init__("dynamodb", _REGION, port, [*command, "-port", str(port)], directory)
 
     @property
     def environment(self) -> Mapping[str, str]:
-        """The environment variables of clients. The server takes any keys."""
-        return {
-            "AWS_ACCESS_KEY_ID": "local",
-            "AWS_SECRET_ACCESS_KEY": "local",
-            "AWS_REGION": _REGION,
-            "AWS_CONFIG_FILE": "/dev/null",
-            "AWS_SHARED_CREDENTIALS_FILE": "/dev/null",
-            "AWS_EC2_METADATA_DISABLED": "true",
-        }
-
-    def client(self) -> Any:  # noqa: ANN401 - botocore has no types
-        """Return a client of botocore."""
-        import botocore.session
-
-        return botocore.session.Session().create_client(
-            "dynamodb",
-            region_name=_REGION,
-            endpoint_url=self.endpoint,
-            aws_access_key_id="local",
-            aws_secret_access_key="local",
-        )
+        """The environment variables of clients, with the region."""
+        return {**super().environment, "AWS_REGION": _REGION}
 
     def create_table(self, name: str) -> None:
         """Create a table as Hudi's writers do."""
@@ -65,13 +40,3 @@ class DynamodbServer:
             AttributeDefinitions=[{"AttributeName": "key", "AttributeType": "S"}],
             BillingMode="PAY_PER_REQUEST",
         )
-
-    def stop(self) -> None:
-        """Stop it."""
-        self._process.stop(2)
-
-    def __enter__(self) -> "DynamodbServer":
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.stop()
