@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -159,6 +158,8 @@ class Scan:
 
     async def __aiter__(self) -> AsyncIterator[pa.RecordBatch]:
         """Return the rows as batches, each read in a thread."""
+        import asyncio
+
         batches = self.batches()
         while (batch := await asyncio.to_thread(next, batches, None)) is not None:
             yield batch

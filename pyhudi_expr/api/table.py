@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import warnings
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -75,6 +74,8 @@ def _in_thread(
 
     @wraps(method)
     async def called(*args: _Given.args, **options: _Given.kwargs) -> _Found:
+        import asyncio
+
         return await asyncio.to_thread(method, *args, **options)
 
     called.__doc__ = f"Await what `{method.__name__}` returns, which a thread does.\n\n" + (

@@ -159,16 +159,10 @@ def estimated_shard_count(
             size = listing.num_files * columns * _STATISTICS_BYTES
         case hudi_names.BLOOM_FILTERS:
             floor, size = _FILTERS_FLOOR, listing.num_files * _FILTER_BYTES
-        case hudi_names.SECONDARY_INDEX:
-            floor, size = (
-                LEAST_KEY_SHARDS,
-                _size_of_rows(table, listing, definition, _SECONDARY_BYTES),
-            )
         case _:
-            floor, size = (
-                LEAST_KEY_SHARDS,
-                _size_of_rows(table, listing, definition, _LOCATION_BYTES),
-            )
+            is_of_values = definition.type == hudi_names.SECONDARY_INDEX
+            entry = _SECONDARY_BYTES if is_of_values else _LOCATION_BYTES
+            floor, size = LEAST_KEY_SHARDS, _size_of_rows(table, listing, definition, entry)
     return min(max(floor, math.ceil(_GROWTH * size / _SHARD_BYTES)), _MOST_SHARDS)
 
 

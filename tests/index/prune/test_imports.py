@@ -9,7 +9,10 @@ from pathlib import Path
 
 import pytest
 
-_HEAVY = ("pyarrow.parquet", "pyarrow.dataset", "sqlglot", "thrift", "pyspark", "rich", "pandas")
+_HEAVY = (
+    *("pyarrow.parquet", "pyarrow.dataset", "sqlglot", "thrift", "pyspark", "rich", "pandas"),
+    "asyncio",
+)
 #: Of the package itself, for the text of a predicate and a table with all indexes of keys.
 _MOST_MODULES = 156
 
