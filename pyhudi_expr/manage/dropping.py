@@ -192,8 +192,8 @@ def extension_drop(table: HudiTable, partitions: Sequence[str], lock: TableLock)
 def _gone_from_extension(table: HudiTable, partitions: Sequence[str]) -> set[str]:
     gone = set(partitions)
     found = Extension.open(table)
-    asked_for = Registry.read(table.storage).indexes.get(RECORD_INDEX)
-    if asked_for is None or asked_for.store is not Store.EXTENSION:
+    registered = Registry.read(table.storage).indexes.values()
+    if not any(one.store is Store.EXTENSION and one.kind == RECORD_INDEX for one in registered):
         left = set() if found is None else found.partitions - gone
         gone |= {RECORD_INDEX} if left <= {RECORD_INDEX} else set()  # no other: a drop died
     return gone

@@ -14,9 +14,10 @@ from pyhudi_expr.manage.dropping import DropPlan, IndexDrop
 from pyhudi_expr.manage.indexing.build_options import BuildOptions
 from pyhudi_expr.manage.indexing.statements import DropIndex
 from pyhudi_expr.manage.operations import OperationFailed, carry_out, run
-from pyhudi_expr.tables.hudi_names import COLUMN_STATS
+from pyhudi_expr.tables.hudi_names import COLUMN_STATS, RECORD_INDEX
 from pyhudi_expr.tables.hudi_table import HudiTable
 from pyhudi_expr.tables.mdt.changes.partitions import IndexConflict
+from tests.manage.indexing import sparkless_indexes
 from tests.tables.directory_contents import contents
 
 TABLE = "cow_v9_txns_simple_meta"
@@ -76,6 +77,22 @@ def test_an_index_is_not_taken_for_another_ones_partition(
     run(dropping(path, COLUMN_STATS))
     del before[COLUMN_STATS]
     assert states(path) == before
+
+
+def test_a_record_index_that_was_asked_for_stays_whatever_its_name_is(
+    golden: Mapping[str, Path], tmp_path: Path
+) -> None:
+    """One without a registration was made for secondary indexes only, and goes with the last."""
+    path = Path(shutil.copytree(golden["cow_v8_complexkeygen_hivestyle"], tmp_path / "t"))
+    sparkless_indexes.create_by_name(str(path))
+    table = HudiTable.open(str(path))
+    keys = RegisteredIndex("keys", RECORD_INDEX, (), {}, Store.EXTENSION, (RECORD_INDEX,), "")
+    Registry.read(table.storage).with_index(keys).write(table.storage)
+    before = states(path)
+    assert run(dropping(path, sparkless_indexes.BY_NAME)) == ()
+    del before[sparkless_indexes.BY_NAME]
+    assert states(path) == before
+    assert before["keys"] is State.ACTIVE
 
 
 def test_nothing_of_hudis_is_dropped_from_version_6_while_an_action_is_pending(
