@@ -10,7 +10,7 @@ import pyarrow as pa
 from pyhudi_expr.errors import ExternalFiles, HudiError
 from pyhudi_expr.index.known_tables import KnownTable, following_table
 from pyhudi_expr.index.statistics.column_stats import NO_LIMITS, BoundsLimits, ColumnStats
-from pyhudi_expr.index.statistics.partition_stats import PartitionStats
+from pyhudi_expr.index.statistics.partition_stats import PartitionStats, has_aggregates
 from pyhudi_expr.index.statistics.streaming_evaluation import Streaming, evaluate_streaming
 from pyhudi_expr.tables.hudi_names import COLUMN_STATS, FILES, PARTITION_STATS
 from pyhudi_expr.tables.hudi_table import HudiTable
@@ -19,7 +19,6 @@ from pyhudi_expr.tables.mdt.extension.reader import Extension, extension_table
 from pyhudi_expr.tables.mdt.store.disk_cache import DiskCache
 from pyhudi_expr.tables.mdt.store.listing_following import KnownListing, opened_state
 from pyhudi_expr.tables.mdt.store.metadata_table import MetadataTable, current_listing
-from pyhudi_expr.tables.properties import TableType
 from pyhudi_expr.tables.schema_history import SchemaHistory, schema_history
 
 if TYPE_CHECKING:
@@ -180,11 +179,8 @@ def open_column_stats(
 def open_partition_stats(
     table: HudiTable, listing: FileListing, mdt: MetadataTable | None, options: SnapshotOptions
 ) -> PartitionStats | None:
-    """Open `partition_stats` where it describes the files that the query reads.
-
-    An aggregate covers the files of its writes: the newest slices, base files and log files alike.
-    """
-    newest = options.as_of is None and table.properties.table_type is TableType.COPY_ON_WRITE
+    """Open `partition_stats` where it describes the files that the query reads."""
+    newest = options.as_of is None and has_aggregates(table)
     if mdt is None or PARTITION_STATS not in mdt.partitions or not newest or not mdt.lists_files:
         return None
     return PartitionStats(mdt, listing)

@@ -118,6 +118,8 @@ class Life:
     announced: set[str] = field(default_factory=set)
     """Indexes that are gone or not active because an operation said so."""
     writes: int = 0
+    had_two_writers: bool = False
+    """Whether two wrote at once: Hudi's `partition_stats` may leave out what one of them wrote."""
     notes: dict[str, str] = field(default_factory=dict)
     """The last of each kind of what is no harm, and worth a look."""
 

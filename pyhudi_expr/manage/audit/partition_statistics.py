@@ -16,7 +16,8 @@ import pyarrow.compute as pc
 from pyhudi_expr.arrays import BoolArray, Int64Array
 from pyhudi_expr.expr.bound import BoundColumn
 from pyhudi_expr.expr.bounds import Bounds
-from pyhudi_expr.index.statistics.column_bounds import concat_bounds
+from pyhudi_expr.index.statistics.column_bounds import ColumnBounds, concat_bounds
+from pyhudi_expr.index.statistics.partition_stats import has_aggregates, tracked_partitions
 from pyhudi_expr.index.statistics.statistics_decoding import StatisticsEntries, decode_merged
 from pyhudi_expr.manage.audit.bound_faults import Described, Truth, stored_bounds, wrong_bounds
 from pyhudi_expr.manage.audit.column_facts import (
@@ -47,6 +48,9 @@ def check_partition_stats(
     """
     definition = records.definitions.get(COLUMN_STATS)
     fields = frozenset[str]() if definition is None else frozenset(definition.fields)
+    used = np.zeros(len(records.slices.partitions), np.bool_)
+    if has_aggregates(records.records.table):
+        used = tracked_partitions(records.records, records.slices)
     for column in facts.columns:
         stats = records.records.statistics(PARTITION_STATS, [column_prefix(column.name)])
         paths = records.slices.partition_paths
@@ -58,9 +62,11 @@ def check_partition_stats(
             yield from _missing(records, column, place[listed], truth)
         own = StatisticsEntries.of(stats.filter(listed))
         bounds = stored_bounds(own, column.domain)
-        trusted = decode_merged(own, column).bounds
+        ours = used[place[listed]]
+        trusted = ColumnBounds(len(ours), column.domain)
+        trusted.put(np.flatnonzero(ours), decode_merged(own.filter(ours), column).bounds)
         found = truth.at(place[listed])
-        faults = wrong_bounds(column, own, bounds, trusted, found)
+        faults = wrong_bounds(column, own, bounds, trusted.bounds(), found)
         named = [paths[at] or "." for at in place[listed].tolist()]
         yield from faults.findings(Described(records, PARTITION_STATS, column, named))
 

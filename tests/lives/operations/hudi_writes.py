@@ -173,6 +173,7 @@ def _two_writers(life: Life, random: Random) -> None:
             return error
         return None
 
+    life.had_two_writers = True
     with ThreadPoolExecutor(2) as pool:
         failures = list(pool.map(write, halves))
     for rows, failure in zip(halves, failures, strict=True):
