@@ -46,6 +46,7 @@ from pyhudi_expr.tables.mdt.log.lost_files import BOOTSTRAP_PREFIX
 from pyhudi_expr.tables.mdt.store.file_group import EncodedRecords, FileGroup
 from pyhudi_expr.tables.mdt.store.index_records import entries
 from pyhudi_expr.tables.mdt.store.metadata_table import MetadataTable
+from pyhudi_expr.tables.parsing.json_texts import parse_json
 from pyhudi_expr.tables.properties import table_checksum
 from pyhudi_expr.tables.timeline.timeline import CommitMetadata, Instant
 
@@ -333,10 +334,18 @@ def _has_lost_definitions(table: HudiTable) -> bool:
     return INDEX_DEFINITIONS_PATH in table.properties.raw and table.index_definitions_file is None
 
 
+def _check_schemas(group: FileGroup) -> None:
+    """Check the schemas of log blocks: Hudi's readers decode each, which ours have no use for."""
+    for block, name, _ in group.sources[1]:
+        if block.block.schema is not None:
+            parse_json(block.block.schema, name)
+
+
 def _of_group(
     records: AuditedRecords, partition: str, group: FileGroup, number: int, count: int
 ) -> Iterator[Finding]:
     try:
+        _check_schemas(group)
         misplaced = _misplaced(records, partition, group, number, count)
     except CorruptFile as error:
         yield records.unreadable(partition, error.file, error.reason, _USING)

@@ -104,6 +104,19 @@ def an_hfile_is_truncated(table: LivingTable) -> Expected:
 
 
 @fault
+def the_schema_of_a_log_block_is_damaged(table: LivingTable) -> Expected:
+    """Only Hudi's readers decode it."""
+    table.update([1])
+    logs = sorted((table.path / METADATA_DIR / FILES).glob(".*.log.*"))
+    path = max(logs, key=lambda log: log.name.split("_")[-2])
+    content = bytearray(path.read_bytes())
+    at = content.index(b'"HoodieMetadataRecord"')
+    content[at : at + 8] = bytes(8)
+    path.write_bytes(content)
+    return Expected(FILES, Fault.UNREADABLE, path.name)
+
+
+@fault
 def a_log_block_is_damaged(table: LivingTable) -> Expected:
     table.insert("a", [900])
     logs = sorted((table.path / METADATA_DIR / BY_NAME).glob(".*.log.*"))
