@@ -4,6 +4,7 @@ import argparse
 import os
 import shutil
 import signal
+import sys
 import tempfile
 import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -61,6 +62,14 @@ HUDI_INPUT_FORMAT_SETTINGS: Mapping[str, str] = MappingProxyType(
 GUARDED: Mapping[str, str] = {setting: guard for guard, setting in SETTINGS.items()}
 """For a metastore that deletes and moves no files of Hudi tables; Hive 4.2 ignores the second."""
 
+NO_OWN_SERVICE: Mapping[str, str] = MappingProxyType({"hudi.pruning.companion": "false"})
+"""Without an address nothing is pruned: what a test asks is a service of the test."""
+
+OWN_SERVICE: Mapping[str, str] = MappingProxyType(
+    {"hudi.pruning.companion": "true", "hudi.pruning.python": sys.executable}
+)
+"""Without an address the server starts a service of its own, by this interpreter."""
+
 
 class HiveServer:
     """A HiveServer2 process with an empty metastore in memory.
@@ -97,7 +106,7 @@ class HiveServer:
         self._jvm_options = jvm_options
         self._zone = zone
         self.line = line
-        self._settings = {**LOCAL_FILES_SETTINGS, **line.settings, **settings}
+        self._settings = {**LOCAL_FILES_SETTINGS, **NO_OWN_SERVICE, **line.settings, **settings}
         self._process: ServerProcess | None = None
 
     def start(self) -> None:
@@ -275,7 +284,7 @@ def main() -> None:
     WORK.mkdir(exist_ok=True)
     run_dir = Path(tempfile.mkdtemp(prefix="hive-", dir=WORK))
     try:
-        with suppress(KeyboardInterrupt), HiveServer(run_dir) as server:
+        with suppress(KeyboardInterrupt), HiveServer(run_dir, settings=OWN_SERVICE) as server:
             print(f"HiveServer2 listens on 127.0.0.1:{server.port}; its log is in {run_dir}")
             signal.pause()
     finally:

@@ -255,6 +255,9 @@ def _service_from_hive(diagnosis: Mapping[str, Any]) -> Finding:
         return Finding(link, Verdict.BROKEN, message, remedy)
     good = [one for one in services if one.get("protocol") == PROTOCOL_VERSION]
     message = "; ".join(_service_text(one) for one in services)
+    if services[0].get("own") and not good:
+        remedy = "HiveServer2's log has what the service wrote before it ended"
+        return Finding(link, Verdict.BROKEN, message, remedy)
     if len(good) == len(services):
         return Finding(link, Verdict.GOOD, message)
     remedy = (
@@ -267,12 +270,17 @@ def _service_from_hive(diagnosis: Mapping[str, Any]) -> Finding:
 def _service_text(one: Mapping[str, Any]) -> str:
     if "problem" in one:
         return f"{one['address']}: {one['problem']}"
-    return f"{one['address']}: version {one['version']}, {one['millis']} ms"
+    whose = "HiveServer2's own one at " if one.get("own") else ""
+    return f"{whose}{one['address']}: version {one['version']}, {one['millis']} ms"
 
 
 def _services_from_here(address: HiveAddress, diagnosis: Mapping[str, Any]) -> Iterator[Finding]:
     for one in diagnosis["services"]:
         link = "service, from here"
+        if one.get("own"):
+            message = "HiveServer2's own service answers HiveServer2 alone"
+            yield Finding(link, Verdict.SKIPPED, message)
+            continue
         host, _, port = one["address"].rpartition(":")
         host = host.strip("[]")
         if host.startswith(_LOOPBACK) and not address.host.startswith(_LOOPBACK):

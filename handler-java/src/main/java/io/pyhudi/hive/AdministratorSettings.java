@@ -5,6 +5,7 @@ import java.net.URL;
 import java.util.Arrays;
 import java.util.Collections;
 import java.util.HashSet;
+import java.util.List;
 import java.util.Set;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.hive.conf.HiveConf;
@@ -38,6 +39,10 @@ final class AdministratorSettings {
           PruningSettings.VIEW,
           PruningSettings.AS_OF,
           PruningSettings.TIMELINE_ZONE);
+
+  /** Settings that start a program as HiveServer2's user, which nobody else may name. */
+  private static final List<String> ITS_OWN =
+      Arrays.asList(PruningSettings.COMPANION, PruningSettings.PYTHON);
 
   private static final String EVERYTHING = "*";
 
@@ -107,9 +112,8 @@ final class AdministratorSettings {
 
   private static boolean allows(Set<String> names, String name) {
     // What is said of buckets is proved by the table's files.
-    return names.contains(EVERYTHING)
-        || names.contains(name)
-        || pruningConstants.BUCKET_OPTIONS.contains(name);
+    return pruningConstants.BUCKET_OPTIONS.contains(name)
+        || (!ITS_OWN.contains(name) && (names.contains(EVERYTHING) || names.contains(name)));
   }
 
   private static Set<String> names(Configuration files, String list) {

@@ -92,12 +92,10 @@ final class Announcements {
             nodes,
             settings.view());
     request.setSemantics(semantics);
+    Services services = Services.of(settings, basePath, 0);
     PruningClient.shared()
         .announce(
-            request,
-            settings.addresses(basePath),
-            settings.credentials(),
-            PruneRequests.limits(settings));
+            request, services.addresses(), services.credentials(), PruneRequests.limits(settings));
   }
 
   /** Returns whether the same has not been sent in the last seconds. */

@@ -46,6 +46,7 @@ import org.apache.hudi.common.table.HoodieTableMetaClient;
 @UDFType(deterministic = false)
 public final class HudiDiagnosis extends GenericUDF {
   private static final int MAX_TIMEOUT_MILLIS = 10_000;
+  private static final int START_MILLIS = 30_000;
 
   private transient Converter[] properties;
   private transient JobConf job;
@@ -116,6 +117,9 @@ public final class HudiDiagnosis extends GenericUDF {
 
   private static List<Object> services(PruningSettings settings, String basePath) {
     int timeout = (int) Math.min(MAX_TIMEOUT_MILLIS, Math.max(1, settings.timeoutMillis()));
+    if (settings.hasOwnService()) {
+      return Collections.singletonList(ownService(settings, basePath, timeout));
+    }
     Credentials credentials = settings.credentials(basePath);
     List<Object> services = new ArrayList<>();
     for (ServiceAddress address : settings.addresses()) {
@@ -123,13 +127,32 @@ public final class HudiDiagnosis extends GenericUDF {
         OwnHost.here().others(Collections.singletonList(address));
         services.add(ServiceProbe.probe(address, credentials, timeout));
       } catch (PruningException e) {
-        Map<String, Object> refused = new LinkedHashMap<>();
-        refused.put("address", address.toString());
-        refused.put("problem", e.getMessage());
-        services.add(refused);
+        services.add(refused(address.toString(), e));
       }
     }
     return services;
+  }
+
+  private static Map<String, Object> ownService(
+      PruningSettings settings, String basePath, int timeout) {
+    Map<String, Object> found;
+    try {
+      Services own = Services.of(settings, basePath, START_MILLIS);
+      found =
+          new LinkedHashMap<>(
+              ServiceProbe.probe(own.addresses().get(0), own.credentials(), timeout));
+    } catch (PruningException e) {
+      found = refused("HiveServer2's own service", e);
+    }
+    found.put("own", true);
+    return found;
+  }
+
+  private static Map<String, Object> refused(String address, PruningException reason) {
+    Map<String, Object> refused = new LinkedHashMap<>();
+    refused.put("address", address);
+    refused.put("problem", reason.getMessage());
+    return refused;
   }
 
   /** Returns the class of another jar that Hudi's classes lack in this JVM, or null. */

@@ -46,12 +46,9 @@ public final class PruneRequests {
       PruningSettings settings,
       Consumer<PruneResponse> late)
       throws PruningException {
+    Services services = Services.of(settings, request.getBasePath(), 0);
     return client.prune(
-        request,
-        settings.addresses(request.getBasePath()),
-        settings.credentials(request.getBasePath()),
-        limits(settings),
-        late);
+        request, services.addresses(), services.credentials(), limits(settings), late);
   }
 
   static PruningClient.Limits limits(PruningSettings settings) {

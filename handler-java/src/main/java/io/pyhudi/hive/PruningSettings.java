@@ -3,7 +3,6 @@ package io.pyhudi.hive;
 import static org.apache.hadoop.hive.metastore.api.hive_metastoreConstants.META_TABLE_NAME;
 
 import io.pyhudi.hive.client.Credentials;
-import io.pyhudi.hive.client.PruningException;
 import io.pyhudi.hive.client.ServiceAddress;
 import io.pyhudi.hive.client.ServiceOrder;
 import io.pyhudi.hive.protocol.TableView;
@@ -34,6 +33,8 @@ public final class PruningSettings {
   public static final String MERGED_ROWS_BYTES = "hudi.pruning.rows.merged.bytes";
   public static final String LISTING = "hudi.pruning.listing";
   public static final String ADDRESSES = "hudi.pruning.service.addresses";
+  public static final String COMPANION = "hudi.pruning.companion";
+  public static final String PYTHON = "hudi.pruning.python";
   public static final String ORDER = "hudi.pruning.service.order";
   public static final String TIMEOUT_MS = "hudi.pruning.timeout.ms";
   public static final String METADATA_TIMEOUT_MS = "hudi.pruning.metadata.timeout.ms";
@@ -62,7 +63,9 @@ public final class PruningSettings {
     defaults.put(ROWS, "true");
     defaults.put(MERGED_ROWS_BYTES, "1048576");
     defaults.put(LISTING, "true");
-    defaults.put(ADDRESSES, "127.0.0.1:9099");
+    defaults.put(ADDRESSES, "");
+    defaults.put(COMPANION, "true");
+    defaults.put(PYTHON, "");
     defaults.put(ORDER, "table");
     defaults.put(TIMEOUT_MS, "2000");
     defaults.put(METADATA_TIMEOUT_MS, "60000");
@@ -258,15 +261,15 @@ public final class PruningSettings {
     return ServiceAddress.parseList(values.get(ADDRESSES));
   }
 
-  /**
-   * Returns the services in the order in which to call them about a table.
-   *
-   * @throws PruningException if this host reaches none of them
-   */
-  public List<ServiceAddress> addresses(String basePath) throws PruningException {
+  /** Returns whether no service is named, so that HiveServer2 has one of its own. */
+  boolean hasOwnService() {
+    return values.get(ADDRESSES).isEmpty() && !"false".equalsIgnoreCase(values.get(COMPANION));
+  }
+
+  /** Returns the order in which the services are called. */
+  ServiceOrder order() {
     boolean asListed = "listed".equalsIgnoreCase(values.get(ORDER));
-    List<ServiceAddress> reached = OwnHost.here().others(addresses());
-    return (asListed ? ServiceOrder.LISTED : ServiceOrder.TABLE).of(reached, basePath);
+    return asListed ? ServiceOrder.LISTED : ServiceOrder.TABLE;
   }
 
   /**

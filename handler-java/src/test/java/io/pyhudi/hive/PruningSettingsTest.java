@@ -44,7 +44,7 @@ class PruningSettingsTest {
   void defaults() {
     PruningSettings settings = PruningSettings.ofJob(new Configuration(false));
     assertTrue(settings.enabled());
-    assertEquals("[127.0.0.1:9099]", settings.addresses().toString());
+    assertTrue(settings.hasOwnService());
     assertEquals(2000, settings.timeoutMillis());
     assertEquals(TableView.SNAPSHOT, settings.view());
     assertEquals(PruningSettings.LogLevel.INFO, settings.logLevel());
@@ -139,6 +139,32 @@ class PruningSettingsTest {
   }
 
   @Test
+  void onlyTheAdministratorNamesAProgramThatHiveServerStarts() throws Exception {
+    AdministratorSettings all =
+        administrator(
+            AdministratorSettings.SESSION_SETTINGS,
+            "*",
+            AdministratorSettings.TABLE_SETTINGS,
+            PruningSettings.PYTHON + "," + PruningSettings.COMPANION,
+            PruningSettings.COMPANION,
+            "false");
+    Properties table = table(PruningSettings.PYTHON, "/tmp/evil");
+    table.setProperty(PruningSettings.COMPANION, "true");
+    setInSession(PruningSettings.PYTHON, "/tmp/evil");
+    PruningSettings settings = PruningSettings.ofTable(table, all);
+    assertEquals("", settings.asMap().get(PruningSettings.PYTHON));
+    assertFalse(settings.hasOwnService());
+  }
+
+  @Test
+  void namedServicesAreAskedInsteadOfAnOwnOne() throws Exception {
+    AdministratorSettings named = administrator(PruningSettings.ADDRESSES, "nonsense");
+    PruningSettings settings = PruningSettings.ofTable(new Properties(), named);
+    assertFalse(settings.hasOwnService());
+    assertTrue(Services.of(settings, "/t", 0).addresses().isEmpty());
+  }
+
+  @Test
   void jobKeepsHiveServersValuesWithoutAdministratorFiles() throws Exception {
     Configuration job = new Configuration(false);
     job.set(PruningSettings.ADDRESSES, "decided:1");
@@ -164,7 +190,7 @@ class PruningSettingsTest {
         PruningSettings.ofTable(new Properties(), administrator(PruningSettings.ADDRESSES, listed));
     Set<ServiceAddress> firsts = new HashSet<>();
     for (int i = 0; i < 50; i++) {
-      firsts.add(byTable.addresses("/t" + i).get(0));
+      firsts.add(Services.of(byTable, "/t" + i, 0).addresses().get(0));
     }
     assertEquals(new HashSet<>(byTable.addresses()), firsts);
     PruningSettings asListed =
@@ -172,7 +198,7 @@ class PruningSettingsTest {
             new Properties(),
             administrator(PruningSettings.ADDRESSES, listed, PruningSettings.ORDER, "listed"));
     for (int i = 0; i < 50; i++) {
-      assertEquals(asListed.addresses(), asListed.addresses("/t" + i));
+      assertEquals(asListed.addresses(), Services.of(asListed, "/t" + i, 0).addresses());
     }
   }
 

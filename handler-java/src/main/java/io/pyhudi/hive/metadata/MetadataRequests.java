@@ -1,6 +1,7 @@
 package io.pyhudi.hive.metadata;
 
 import io.pyhudi.hive.PruningSettings;
+import io.pyhudi.hive.Services;
 import io.pyhudi.hive.client.PruningClient;
 import io.pyhudi.hive.client.PruningException;
 import io.pyhudi.hive.protocol.MetadataColumn;
@@ -59,12 +60,10 @@ public final class MetadataRequests {
             settings.maxResponseBytes(),
             settings.breakerMillis());
     try {
+      Services services =
+          Services.of(settings, request.getBasePath(), settings.metadataTimeoutMillis());
       return MetadataRows.of(
-          CLIENT.metadata(
-              request,
-              settings.addresses(request.getBasePath()),
-              settings.credentials(request.getBasePath()),
-              limits));
+          CLIENT.metadata(request, services.addresses(), services.credentials(), limits));
     } catch (PruningException e) {
       LOG.debug("{}: no rows", view, e);
       throw withoutTrace(

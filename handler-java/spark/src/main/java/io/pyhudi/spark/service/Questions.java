@@ -95,7 +95,7 @@ public final class Questions {
     Credentials credentials = conf.credentials();
     List<ServiceAddress> addresses = conf.addresses();
     if (!conf.namesServices()) {
-      OwnService own = OwnService.of(session.sparkContext(), conf);
+      OwnService own = OwnService.of(session);
       credentials = own.credentials();
       addresses = own.addresses();
     }

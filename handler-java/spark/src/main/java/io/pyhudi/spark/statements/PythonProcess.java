@@ -1,5 +1,6 @@
 package io.pyhudi.spark.statements;
 
+import io.pyhudi.spark.service.PythonInterpreter;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStreamReader;

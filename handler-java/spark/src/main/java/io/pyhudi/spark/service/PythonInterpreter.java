@@ -1,4 +1,4 @@
-package io.pyhudi.spark.statements;
+package io.pyhudi.spark.service;
 
 import java.io.File;
 import java.util.ArrayList;
@@ -14,8 +14,8 @@ import org.apache.spark.sql.SparkSession;
  * The Python of an application's driver: chosen as Spark chooses it, or {@code
  * spark.pyhudi.python}.
  */
-final class PythonInterpreter {
-  static final String ADVICE =
+public final class PythonInterpreter {
+  public static final String ADVICE =
       "name a Python in which pyhudi-expr[spark] is installed by spark.pyspark.python, or for the"
           + " driver alone by spark.pyhudi.python";
 
@@ -33,7 +33,7 @@ final class PythonInterpreter {
     this.environment = environment;
   }
 
-  static PythonInterpreter of(SparkSession session) {
+  public static PythonInterpreter of(SparkSession session) {
     SparkConf settings = session.sparkContext().getConf();
     Map<String, String> variables = System.getenv();
     String ofWorkers = settings.get(OF_WORKERS, variables.get(WORKERS_VARIABLE));
@@ -52,12 +52,12 @@ final class PythonInterpreter {
     return new PythonInterpreter(program, environment);
   }
 
-  String program() {
+  public String program() {
     return program;
   }
 
   /** Returns the variables that differ from this JVM's. */
-  Map<String, String> environment() {
+  public Map<String, String> environment() {
     return environment;
   }
 
