@@ -8,7 +8,7 @@ from pyhudi_expr.tables.hudi_names import COLUMN_STATS, METADATA_DIR
 from pyhudi_expr.tables.hudi_table import HudiTable
 from pyhudi_expr.tables.mdt.bytes.keys import column_prefix
 from pyhudi_expr.tables.mdt.store.metadata_table import MetadataTable
-from pyhudi_expr.tables.mdt.store.parallel_iter import iter_unordered
+from pyhudi_expr.tables.parsing.budget import iter_unordered
 
 _FILES, _PARTITIONS, _FILLERS = 100_000, 100, 96
 

@@ -91,24 +91,24 @@ _REFERENCE = {
 _FORMATS = {
     "The table": (
         "tables.properties",
-        "tables.timeline.timeline",
+        "tables.timeline",
         "tables.hudi_names",
         "tables.file_slices",
     ),
     "The metadata table": (
-        "tables.mdt.store.file_group_names",
-        "tables.mdt.log.lost_files",
+        "tables.mdt.store.group_files",
+        "tables.mdt.lost_files",
         "tables.mdt.hfile.reader",
         "tables.mdt.hfile.blocks",
-        "tables.mdt.log.reader",
+        "tables.mdt.log_files",
         "tables.mdt.bytes.keys",
         "tables.mdt.records.payloads",
         "tables.mdt.store.index_records",
         "tables.mdt.records.bloom_filter",
     ),
     "Our own files": (
-        "tables.mdt.extension.changes",
-        "tables.mdt.extension.reader",
+        "tables.mdt.extension_changes",
+        "tables.mdt.extension",
         "tables.mdt.store.disk_cache",
     ),
 }

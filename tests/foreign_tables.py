@@ -14,7 +14,7 @@ from py4j.protocol import Py4JJavaError
 
 from pyhudi_expr.tables.hudi_names import COLUMN_STATS, META_COLUMNS
 from pyhudi_expr.tables.hudi_table import HudiTable
-from pyhudi_expr.tables.timeline.writer import WrittenFile, commit_record
+from pyhudi_expr.tables.timeline_writer import WrittenFile, commit_record
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from bench.tables.large_indexes import FIRST, spread_of
 from pyhudi_expr.tables.hudi_names import METADATA_DIR
+from pyhudi_expr.tables.mdt import log_files as log_writer
 from pyhudi_expr.tables.mdt.bytes.keys import secondary_prefix, shard
-from pyhudi_expr.tables.mdt.log import reader as log_writer
 from pyhudi_expr.tables.mdt.records import payloads
 from pyhudi_expr.tables.mdt.store.block_cache import StoredFile
 from pyhudi_expr.tables.mdt.store.file_group import FileGroup

@@ -35,7 +35,7 @@ from devtools.runtime import WORK
 from pyhudi_expr.expr.nodes import PythonValue
 from pyhudi_expr.tables.hudi_names import COLUMN_STATS, FILES, METADATA_DIR, PARTITION_STATS
 from pyhudi_expr.tables.mdt.bytes.keys import ALL_PARTITIONS, id64, id128
-from pyhudi_expr.tables.mdt.hfile import protobuf
+from pyhudi_expr.tables.mdt.hfile import blocks
 from pyhudi_expr.tables.mdt.hfile import writer as hfile_writer
 from pyhudi_expr.tables.mdt.records import payloads, value_types
 from pyhudi_expr.tables.mdt.records import payloads as record_schema
@@ -45,7 +45,7 @@ from pyhudi_expr.tables.mdt.records.metadata_records import (
 )
 from pyhudi_expr.tables.mdt.records.payloads import RECORD_SCHEMA
 from pyhudi_expr.tables.mdt.records.value_types import value_type
-from pyhudi_expr.tables.timeline.writer import commit_record
+from pyhudi_expr.tables.timeline_writer import commit_record
 
 ROWS_PER_FILE = 1_000
 
@@ -270,7 +270,7 @@ def _entry_encoder(column: _Column) -> Callable[[str, Any, Any], bytes]:
 
 
 def _number(value: int) -> bytes:
-    return protobuf.encode_varint(value << 1)
+    return blocks.encode_varint(value << 1)
 
 
 def _text(value: str) -> bytes:

@@ -14,18 +14,17 @@ import pyarrow as pa
 from bench.tables import synthetic
 from pyhudi_expr.arrays import AnyArray, arrow_buffer
 from pyhudi_expr.expr.bound import BoundColumn
-from pyhudi_expr.expr.bounds import Bounds
-from pyhudi_expr.expr.domains import domain_of, float_ordinals
+from pyhudi_expr.expr.domains import Bounds, domain_of, float_ordinals
 from pyhudi_expr.index.opening import SnapshotOptions
 from pyhudi_expr.index.partition_values import PartitionValues, path_layout
 from pyhudi_expr.index.snapshot import TableSnapshot
 from pyhudi_expr.index.spark_partition_values import SparkPartitionColumns, SparkPathValues
-from pyhudi_expr.index.statistics.bounds_snapshots import BoundsSnapshots, KeptBounds
+from pyhudi_expr.index.statistics.column_bounds import BoundsSnapshots, KeptBounds
 from pyhudi_expr.index.statistics.column_stats import ColumnStats
 from pyhudi_expr.tables.hudi_table import HudiTable
 from pyhudi_expr.tables.listing import FileListing, ListingPart, TableView
 from pyhudi_expr.tables.mdt.store.disk_cache import DiskCache, Identity
-from pyhudi_expr.tables.mdt.store.listing_snapshots import kept_listing
+from pyhudi_expr.tables.mdt.store.listing_state import kept_listing
 
 _INSTANT = "20240601000000000"
 _FILE_BYTES = 8_000_000

@@ -15,16 +15,17 @@ import pyarrow as pa
 
 from examples.predicates.blocks import BlockError, read_presto_block
 from examples.predicates.values import Json, read_json, value_type
-from pyhudi_expr.expr.frontend.common.casts_and_intervals import widen
 from pyhudi_expr.expr.frontend.common.constants import (
     MAX_DEPTH,
     NULL,
+    InexpressibleError,
     as_boolean_term,
     conjunction,
     disjunction,
+    parse_type,
+    widen,
 )
 from pyhudi_expr.expr.frontend.common.functions import as_condition
-from pyhudi_expr.expr.frontend.common.hive_types import InexpressibleError, parse_type
 from pyhudi_expr.expr.frontend.sql.trino_rules import as_read, presto_between, presto_not
 from pyhudi_expr.expr.nodes import (
     Call,

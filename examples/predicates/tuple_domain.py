@@ -18,8 +18,12 @@ import pyarrow as pa
 
 from examples.predicates.blocks import BlockError, read_presto_block, read_trino_block
 from examples.predicates.values import Json, ValueType, read_json, value_type
-from pyhudi_expr.expr.frontend.common.constants import conjunction, disjunction, split_timestamp
-from pyhudi_expr.expr.frontend.common.hive_types import InexpressibleError
+from pyhudi_expr.expr.frontend.common.constants import (
+    InexpressibleError,
+    conjunction,
+    disjunction,
+    split_timestamp,
+)
 from pyhudi_expr.expr.nodes import (
     ALWAYS,
     NEVER,

@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 
 import pyarrow as pa
 
-from pyhudi_expr.expr.frontend.common.hive_types import InexpressibleError, decimal_type
+from pyhudi_expr.expr.frontend.common.constants import InexpressibleError, decimal_type
 from pyhudi_expr.expr.nodes import CharType, Literal
 
 MAX_TEXT = 1 << 24

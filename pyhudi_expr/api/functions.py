@@ -5,23 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING
 
-from pyhudi_expr.api import (
-    DEFAULT_DIALECT,
-    DEFAULT_VIEW,
-    DEFAULT_ZONE,
-    FOOTER_WAIT_SECONDS,
-)
+from pyhudi_expr.api import DEFAULT_DIALECT, DEFAULT_VIEW, DEFAULT_ZONE, FOOTER_WAIT_SECONDS
 from pyhudi_expr.api.arguments import (
     Dialect,
     Instant,
     PathLike,
+    Predicate,
     View,
     Zone,
     location,
     stated_buckets,
     storage_texts,
 )
-from pyhudi_expr.api.predicates import Predicate
 from pyhudi_expr.api.table import Table
 from pyhudi_expr.errors import InvalidType
 from pyhudi_expr.index.prune import PruneOptions, Pruner

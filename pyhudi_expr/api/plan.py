@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
+from pyhudi_expr.api.arguments import Predicate, checked, text_of, warn_of_quoted_columns
 from pyhudi_expr.api.display import html, lines, share_text
-from pyhudi_expr.api.predicates import Predicate, checked, text_of, warn_of_quoted_columns
 from pyhudi_expr.errors import HudiError, TableNotFound
 from pyhudi_expr.expr.frontend.common.constants import conjunction
 from pyhudi_expr.expr.frontend.sql.dialects import SqlDialect
@@ -29,7 +29,7 @@ from pyhudi_expr.tables.hudi_table import tables_near
 from pyhudi_expr.tables.listing import TableView
 from pyhudi_expr.tables.properties import StatedBuckets
 from pyhudi_expr.tables.storage import Storage
-from pyhudi_expr.tables.timeline.timeline import Instant
+from pyhudi_expr.tables.timeline import Instant
 
 # What only some of the methods need is imported on use, see `Table`.
 if TYPE_CHECKING:

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from pyhudi_expr.api.predicates import warn_if_unevaluated
+from pyhudi_expr.api.arguments import warn_if_unevaluated
 from pyhudi_expr.expr.frontend.arrow.polars_expressions import conjuncts, parse_polars
-from pyhudi_expr.optional_dependencies import require_extra
+from pyhudi_expr.installation import require_extra
 
 if TYPE_CHECKING:
     import polars as pl

@@ -11,17 +11,21 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset as ds
 
-from pyhudi_expr.api.arguments import row_limit, shown_columns
-from pyhudi_expr.api.display import html, lines
+from pyhudi_expr.api.arguments import (
+    Predicate,
+    row_limit,
+    shown_columns,
+    warn_if_unevaluated,
+    warn_of_query,
+)
+from pyhudi_expr.api.display import html, lines, progress_bar
 from pyhudi_expr.api.plan import Plan, Question
-from pyhudi_expr.api.predicates import Predicate, warn_if_unevaluated, warn_of_query
-from pyhudi_expr.api.progress import progress_bar
 from pyhudi_expr.errors import FilterNotApplicable, InvalidType, InvalidValue
 from pyhudi_expr.expr.frontend.arrow.expressions import columns_read, parse_arrow
 from pyhudi_expr.expr.nodes import HudiExpression
 from pyhudi_expr.expr.semantics import Engine
 from pyhudi_expr.index.prune import Pruner, PruneResult
-from pyhudi_expr.optional_dependencies import require_extra
+from pyhudi_expr.installation import require_extra
 from pyhudi_expr.rows.arrow_filter import arrow_filter
 from pyhudi_expr.rows.scan import Progress, RowStream, scan_snapshot
 from pyhudi_expr.rows.sorting import Order

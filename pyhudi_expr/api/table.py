@@ -15,6 +15,7 @@ from pyhudi_expr.api import DEFAULT_DIALECT, DEFAULT_VIEW, DEFAULT_ZONE
 from pyhudi_expr.api.arguments import (
     Dialect,
     Instant,
+    Predicate,
     View,
     Zone,
     check_callable,
@@ -25,17 +26,13 @@ from pyhudi_expr.api.arguments import (
     shown_columns,
     sql_dialect,
     table_view,
+    warn_if_unevaluated,
+    warn_of_query,
     whole_number,
     zone_name,
 )
-from pyhudi_expr.api.display import html, lines, table_columns, table_facts
+from pyhudi_expr.api.display import Bar, html, lines, progress_bar, table_columns, table_facts
 from pyhudi_expr.api.plan import Explanation, Plan, Question, snapshot_at
-from pyhudi_expr.api.predicates import (
-    Predicate,
-    warn_if_unevaluated,
-    warn_of_query,
-)
-from pyhudi_expr.api.progress import Bar, progress_bar
 from pyhudi_expr.errors import InvalidType, PyHudiWarning
 from pyhudi_expr.expr.nodes import ALWAYS
 from pyhudi_expr.index.prune import PruneOptions, Pruner

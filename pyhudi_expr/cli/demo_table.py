@@ -39,15 +39,16 @@ from pyhudi_expr.tables.hudi_names import (
 from pyhudi_expr.tables.hudi_table import HudiTable
 from pyhudi_expr.tables.mdt.bytes.keys import column_stats_key, partition_stats_key, secondary_key
 from pyhudi_expr.tables.mdt.changes import async_indexing, bootstrap
-from pyhudi_expr.tables.mdt.changes.partitions import IndexDefinition, NewPartition
+from pyhudi_expr.tables.mdt.changes.partitions import NewPartition
 from pyhudi_expr.tables.mdt.changes.rollback import rollback_on_failure
 from pyhudi_expr.tables.mdt.hfile import writer as hfile_writer
+from pyhudi_expr.tables.mdt.index_definitions import IndexDefinition
 from pyhudi_expr.tables.mdt.records import metadata_records, payloads
 from pyhudi_expr.tables.mdt.records.payloads import RECORD_SCHEMA
 from pyhudi_expr.tables.mdt.records.value_types import Bound, ValueType, value_type
-from pyhudi_expr.tables.mdt.store import file_group_names
+from pyhudi_expr.tables.mdt.store import group_files
 from pyhudi_expr.tables.storage import Storage
-from pyhudi_expr.tables.timeline.writer import WrittenFile, commit_record
+from pyhudi_expr.tables.timeline_writer import WrittenFile, commit_record
 
 DAYS, FILES_OF_DAY, ROWS_OF_FILE = 10, 8, 2_000
 INSTANT, _COMPLETED = "20240111000000000", "20240111000001000"
@@ -232,8 +233,8 @@ def _build(table: HudiTable, planned: IndexPlan, files: Sequence[_File]) -> None
 def _written(metadata: Storage, instant: str, partition: str, entries: Entries) -> WrittenFile:
     content = io.BytesIO()
     size = hfile_writer.write(content, sorted(entries), RECORD_SCHEMA)
-    group = file_group_names.file_id(partition, _SHARD)
-    path = f"{partition}/{file_group_names.base_file(group, _WRITE_TOKEN, instant)}"
+    group = group_files.file_id(partition, _SHARD)
+    path = f"{partition}/{group_files.base_file(group, _WRITE_TOKEN, instant)}"
     metadata.write(path, content.getvalue())
     return WrittenFile(group, path, size, len(entries))
 

@@ -28,7 +28,7 @@ from pyhudi_expr.tables.listing import FileListing, TableView
 from pyhudi_expr.tables.mdt.store.metadata_table import MetadataTable, current_listing
 from pyhudi_expr.tables.properties import TableProperties
 from pyhudi_expr.tables.storage import Storage
-from pyhudi_expr.tables.timeline.timeline import Timeline
+from pyhudi_expr.tables.timeline import Timeline
 
 
 def index_reports(catalog: IndexCatalog, name: str | None = None) -> list[reports.Report]:

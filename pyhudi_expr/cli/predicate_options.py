@@ -16,14 +16,14 @@ from pyhudi_expr.api import DEFAULT_DIALECT, DEFAULT_ZONE, FOOTER_WAIT_SECONDS
 from pyhudi_expr.cli.terminal import echo
 from pyhudi_expr.errors import HudiError, PyHudiWarning, QuotedColumnWarning
 from pyhudi_expr.expr.frontend.sql.dialects import DIALECTS
-from pyhudi_expr.expr.zones import UnknownZoneError, python_zone
+from pyhudi_expr.expr.semantics import UnknownZoneError, python_zone
 from pyhudi_expr.index.partition_semantics import READERS
 from pyhudi_expr.index.prune import PruneOptions, Pruner
 from pyhudi_expr.tables.hudi_names import BUCKET_NUMBER, INDEX_TYPE
 from pyhudi_expr.tables.listing import TableView
 from pyhudi_expr.tables.mdt.store.disk_cache import user_directory
 from pyhudi_expr.tables.properties import StatedBuckets
-from pyhudi_expr.tables.timeline.timeline import query_instant
+from pyhudi_expr.tables.timeline import query_instant
 
 if TYPE_CHECKING:
     from pyhudi_expr.api.table import Table

@@ -16,7 +16,7 @@ from rich.console import Console
 from pyhudi_expr.cli.options import Command
 from pyhudi_expr.cli.progress import job_progress, progress_while
 from pyhudi_expr.errors import HudiError
-from pyhudi_expr.optional_dependencies import require_extra
+from pyhudi_expr.installation import require_extra
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

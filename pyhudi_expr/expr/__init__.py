@@ -48,6 +48,6 @@ the predicate is bound (`simplify`).
 This is RFC-27's leaf table (section "Predicate filtering"), completed for negation and nulls.
 
 The data flow is ``nodes`` (the predicate) -> ``bind`` (against a schema, literals made exact
-intervals of the column's own domain) -> ``evaluate`` (over all containers at once, with
-``bounds`` as the arrays and their comparisons).
+intervals of the column's own domain) -> ``evaluate`` (over all containers at once, with the
+arrays of ``domains`` and their comparisons).
 """

@@ -26,13 +26,7 @@ from pyhudi_expr.expr.bound import (
     BoundMatches,
     BoundTerm,
 )
-from pyhudi_expr.expr.comparisons import (
-    as_time,
-    compare,
-    compare_in,
-    compare_prefix,
-    float_widths,
-)
+from pyhudi_expr.expr.comparisons import as_time, compare, compare_in, compare_prefix, float_widths
 from pyhudi_expr.expr.domains import (
     MAX_DIGITS,
     Domain,
@@ -43,7 +37,6 @@ from pyhudi_expr.expr.domains import (
 )
 from pyhudi_expr.expr.evaluate import Statistics, StatisticsEvidence, may_be
 from pyhudi_expr.expr.implied import implied
-from pyhudi_expr.expr.key_comparisons import among_keys, as_literals
 from pyhudi_expr.expr.literals import NotComparableError
 from pyhudi_expr.expr.nodes import (
     OR_NULL,
@@ -72,9 +65,8 @@ from pyhudi_expr.expr.nodes import (
     children,
 )
 from pyhudi_expr.expr.semantics import UNKNOWN_SEMANTICS, Engine, Semantics
-from pyhudi_expr.expr.simplify import conjunction, disjunction, negation
+from pyhudi_expr.expr.simplify import conjunction, disjunction, is_null, is_true, negation
 from pyhudi_expr.expr.terms import Scope, UnboundError, bind_term
-from pyhudi_expr.expr.three_valued_logic import is_null, is_true
 
 #: Limit of the depth of a predicate, terms included; the evaluation is recursive.
 #: Limit of nodes without constants; shared nodes count as often as they are used.
@@ -458,6 +450,9 @@ def _is_null(term: Term) -> bool:
 
 @_bind.register
 def _(node: InKeys, scope: Scope) -> BoundExpression:
+    # Imported on use: of joins.
+    from pyhudi_expr.expr.key_comparisons import among_keys, as_literals
+
     found = among_keys(bind_term(node.term, scope), node.keys, scope.semantics)
     if found is None:
         return _bind(as_literals(node), scope)

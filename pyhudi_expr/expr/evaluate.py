@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 from pyhudi_expr.arrays import AnyArray, BoolArray, Int64Array, Mask, arrow_array, arrow_list
-from pyhudi_expr.expr import bounds as b
+from pyhudi_expr.expr import domains as b
 from pyhudi_expr.expr.bound import (
     BoundAnd,
     BoundCall,
@@ -33,8 +33,15 @@ from pyhudi_expr.expr.bound import (
     BoundTerm,
     Leaf,
 )
-from pyhudi_expr.expr.bounds import Bounds, Values, mask_and, mask_or
-from pyhudi_expr.expr.domains import Kind, Ordinals, physical_scalar
+from pyhudi_expr.expr.domains import (
+    Bounds,
+    Kind,
+    Ordinals,
+    Values,
+    mask_and,
+    mask_or,
+    physical_scalar,
+)
 from pyhudi_expr.expr.nodes import Constant, Op, Truth, Unknown
 
 

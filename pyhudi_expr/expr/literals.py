@@ -28,8 +28,7 @@ from pyhudi_expr.expr.domains import (
     float_ordinal,
 )
 from pyhudi_expr.expr.nodes import CharType, Literal, PythonValue
-from pyhudi_expr.expr.semantics import Engine, Semantics
-from pyhudi_expr.expr.zones import ANY_RULES, Zone
+from pyhudi_expr.expr.semantics import ANY_RULES, Engine, Semantics, Zone
 
 _EPOCH = datetime(1970, 1, 1)
 _FORM = re.compile(

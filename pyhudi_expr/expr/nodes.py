@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from pyhudi_expr.arrays import Mask
 from pyhudi_expr.expr.keys import KeyList
-from pyhudi_expr.expr.zones import Zone
+from pyhudi_expr.expr.semantics import Zone
 
 
 class Truth(Flag):

@@ -28,16 +28,15 @@ from pyhudi_expr.arrays import (
 )
 from pyhudi_expr.errors import UnknownColumn
 from pyhudi_expr.expr.bound import BoundColumn
-from pyhudi_expr.expr.bounds import Values
-from pyhudi_expr.expr.domains import MAX_ORDINAL, MIN_ORDINAL, Domain, Kind, domain_of
-from pyhudi_expr.expr.frontend.common.hive_types import type_name
+from pyhudi_expr.expr.domains import MAX_ORDINAL, MIN_ORDINAL, Domain, Kind, Values, domain_of
+from pyhudi_expr.expr.frontend.common.constants import type_name
 from pyhudi_expr.index.catalog.index_catalog import IndexCatalog, reading_catalog
 from pyhudi_expr.index.catalog.index_sizes import index_sizes
 from pyhudi_expr.index.catalog.status import checked_statuses
 from pyhudi_expr.index.snapshot import TableSnapshot
 from pyhudi_expr.index.statistics.file_ranges import file_ranges, ordinal_values
 from pyhudi_expr.tables.listing import FileListing
-from pyhudi_expr.tables.timeline.timeline import Timeline
+from pyhudi_expr.tables.timeline import Timeline
 
 
 @dataclass(frozen=True)

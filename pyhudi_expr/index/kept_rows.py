@@ -26,7 +26,7 @@ from pyhudi_expr.index.statistics.evolved_column_stats import files_by_instant, 
 from pyhudi_expr.tables.hudi_names import BOOTSTRAP_BASE_PATH
 from pyhudi_expr.tables.hudi_table import HudiTable
 from pyhudi_expr.tables.keys.definition import hidden_columns
-from pyhudi_expr.tables.schema_history import SchemaHistory
+from pyhudi_expr.tables.schema import SchemaHistory
 
 _SUFFIX = ".parquet"
 

@@ -8,18 +8,17 @@ from typing import TYPE_CHECKING, TypeAlias
 import pyarrow as pa
 
 from pyhudi_expr.errors import ExternalFiles, HudiError
-from pyhudi_expr.index.known_tables import KnownTable, following_table
+from pyhudi_expr.index.known_tables import KnownListing, KnownTable, following_table, opened_state
 from pyhudi_expr.index.statistics.column_stats import NO_LIMITS, BoundsLimits, ColumnStats
+from pyhudi_expr.index.statistics.joined_column_stats import Streaming, evaluate_streaming
 from pyhudi_expr.index.statistics.partition_stats import PartitionStats, has_aggregates
-from pyhudi_expr.index.statistics.streaming_evaluation import Streaming, evaluate_streaming
 from pyhudi_expr.tables.hudi_names import COLUMN_STATS, FILES, PARTITION_STATS
 from pyhudi_expr.tables.hudi_table import HudiTable
 from pyhudi_expr.tables.listing import FileListing, TableView
-from pyhudi_expr.tables.mdt.extension.reader import Extension, extension_table
+from pyhudi_expr.tables.mdt.extension import Extension, extension_table
 from pyhudi_expr.tables.mdt.store.disk_cache import DiskCache
-from pyhudi_expr.tables.mdt.store.listing_following import KnownListing, opened_state
 from pyhudi_expr.tables.mdt.store.metadata_table import MetadataTable, current_listing
-from pyhudi_expr.tables.schema_history import SchemaHistory, schema_history
+from pyhudi_expr.tables.schema import SchemaHistory, schema_history
 
 if TYPE_CHECKING:
     from pyhudi_expr.index.lookups.lookup_indexes import LookupIndexes

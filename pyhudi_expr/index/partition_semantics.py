@@ -12,8 +12,7 @@ from enum import Enum
 
 from pyhudi_expr.arrays import BoolArray, Mask
 from pyhudi_expr.expr.bound import BoundColumn, Leaf, columns
-from pyhudi_expr.expr.bounds import is_known, mask_and, mask_not, mask_or
-from pyhudi_expr.expr.domains import Kind
+from pyhudi_expr.expr.domains import Kind, is_known, mask_and, mask_not, mask_or
 from pyhudi_expr.expr.evaluate import Evidence, Statistics, StatisticsEvidence, as_array
 from pyhudi_expr.index.partition_values import BoundsOfPartition
 from pyhudi_expr.index.spark_partition_values import SparkPartitionColumns, SparkPathValues

@@ -34,8 +34,16 @@ from pyhudi_expr.arrays import (
 )
 from pyhudi_expr.computed_once import computed_once
 from pyhudi_expr.expr.bound import BoundColumn
-from pyhudi_expr.expr.bounds import Bounds, Values, is_known
-from pyhudi_expr.expr.domains import MAX_ORDINAL, MIN_ORDINAL, Domain, Kind, integer_range
+from pyhudi_expr.expr.domains import (
+    MAX_ORDINAL,
+    MIN_ORDINAL,
+    Bounds,
+    Domain,
+    Kind,
+    Values,
+    integer_range,
+    is_known,
+)
 from pyhudi_expr.expr.evaluate import DerivedStatistics, Statistics
 from pyhudi_expr.tables.listing import FileListing
 from pyhudi_expr.tables.properties import TableProperties

@@ -33,14 +33,13 @@ from pyhudi_expr.index.snapshot import TableSnapshot
 from pyhudi_expr.index.snapshot_cache import SnapshotCache
 from pyhudi_expr.index.sources import dropped_by
 from pyhudi_expr.index.statistics.column_stats import BoundsLimits
-from pyhudi_expr.index.statistics.streaming_evaluation import Streaming, evaluate_streaming
+from pyhudi_expr.index.statistics.joined_column_stats import Streaming, evaluate_streaming
 from pyhudi_expr.tables.hudi_names import COMMIT_TIME
 from pyhudi_expr.tables.listing import FileListing, TableView
-from pyhudi_expr.tables.mdt.store.disk_cache import DiskCache
-from pyhudi_expr.tables.mdt.store.shared_snapshots import SharedSnapshots
+from pyhudi_expr.tables.mdt.store.disk_cache import DiskCache, SharedSnapshots
 from pyhudi_expr.tables.properties import SliceMerging, StatedBuckets
-from pyhudi_expr.tables.schema_history import SchemaHistory
-from pyhudi_expr.tables.timeline.timeline import query_instant
+from pyhudi_expr.tables.schema import SchemaHistory
+from pyhudi_expr.tables.timeline import query_instant
 
 if TYPE_CHECKING:
     from pyhudi_expr.index.explanation import Explanation

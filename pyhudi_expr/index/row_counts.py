@@ -24,18 +24,12 @@ from typing import Any
 import numpy as np
 import pyarrow.compute as pc
 
-from pyhudi_expr.arrays import (
-    BoolArray,
-    Int64Array,
-    arrow_array,
-    numpy_numbers,
-    string_list,
-)
+from pyhudi_expr.arrays import BoolArray, Int64Array, arrow_array, numpy_numbers, string_list
 from pyhudi_expr.tables.hudi_names import COLUMN_STATS, RECORD_KEY
 from pyhudi_expr.tables.listing import FileListing
 from pyhudi_expr.tables.mdt.bytes.keys import column_prefix
 from pyhudi_expr.tables.mdt.store.metadata_table import MetadataTable
-from pyhudi_expr.tables.timeline.timeline import Instant, read_record
+from pyhudi_expr.tables.timeline import Instant, read_record
 
 UNKNOWN = -1
 

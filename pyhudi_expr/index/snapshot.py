@@ -16,8 +16,7 @@ from pyhudi_expr.expr.bound import BoundColumn, BoundExpression
 from pyhudi_expr.expr.evaluate import StatisticsEvidence
 from pyhudi_expr.expr.nodes import Unknown
 from pyhudi_expr.expr.terms import Scope
-from pyhudi_expr.index.expected_reads import expect_commits, expect_refresh
-from pyhudi_expr.index.known_tables import KnownTable, TableState
+from pyhudi_expr.index.known_tables import KnownTable, TableState, expect_commits, expect_refresh
 from pyhudi_expr.index.opening import (
     SnapshotOptions,
     open_column_stats,
@@ -38,21 +37,26 @@ from pyhudi_expr.index.partition_values import (
     path_layout,
 )
 from pyhudi_expr.index.planner import NamedEvidence, Question, Source, announce, gather
-from pyhudi_expr.index.sources import VALUES, ColumnStatsSource, NameSource, ValueSource
+from pyhudi_expr.index.sources import (
+    VALUES,
+    ColumnStatsSource,
+    CommitTimes,
+    NameSource,
+    ValueSource,
+    find_null_key,
+)
 from pyhudi_expr.index.spark_partition_values import SparkPartitionColumns, SparkPathValues
 from pyhudi_expr.index.statistics.column_stats import ColumnStats
-from pyhudi_expr.index.statistics.meta_columns import CommitTimes, find_null_key
+from pyhudi_expr.index.statistics.joined_column_stats import Streaming
 from pyhudi_expr.index.statistics.partition_stats import PartitionStats
-from pyhudi_expr.index.statistics.streaming_evaluation import Streaming
 from pyhudi_expr.tables.hudi_names import BOOTSTRAP_BASE_PATH, META_COLUMNS, PARTITION_STATS
 from pyhudi_expr.tables.hudi_table import HudiTable
 from pyhudi_expr.tables.keys.definition import hidden_columns, require_key_columns
 from pyhudi_expr.tables.listing import FileListing
-from pyhudi_expr.tables.mdt.extension.reader import Extension
+from pyhudi_expr.tables.mdt.extension import Extension
 from pyhudi_expr.tables.mdt.store.metadata_table import MetadataTable
 from pyhudi_expr.tables.properties import SliceMerging, StatedBuckets, slice_merging
-from pyhudi_expr.tables.schema import optional_columns
-from pyhudi_expr.tables.schema_history import SchemaHistory
+from pyhudi_expr.tables.schema import SchemaHistory, optional_columns
 
 if TYPE_CHECKING:
     from pyhudi_expr.index.lookups.buckets import BucketSource

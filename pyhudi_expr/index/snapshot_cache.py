@@ -19,8 +19,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 from weakref import WeakValueDictionary
 
-from pyhudi_expr.index.expected_reads import expect_opening, expect_state
-from pyhudi_expr.index.known_tables import TableState
+from pyhudi_expr.index.known_tables import TableState, expect_opening, expect_state
 from pyhudi_expr.index.opening import SnapshotOptions
 from pyhudi_expr.index.snapshot import TableSnapshot
 from pyhudi_expr.tables.hudi_table import HudiTable

@@ -21,10 +21,10 @@ import pyarrow as pa
 from pyhudi_expr.arrays import AnyScalar
 from pyhudi_expr.computed_once import computed_once
 from pyhudi_expr.expr.bound import BoundColumn
-from pyhudi_expr.expr.bounds import Bounds
 from pyhudi_expr.expr.domains import (
     MAX_ORDINAL,
     MIN_ORDINAL,
+    Bounds,
     Domain,
     Kind,
     domain_of,

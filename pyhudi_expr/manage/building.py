@@ -24,7 +24,7 @@ from pyhudi_expr.manage.invariants import active_indexes, stopped_indexes
 from pyhudi_expr.manage.operations import Action, Change, run
 from pyhudi_expr.tables.hudi_names import METADATA_DIR
 from pyhudi_expr.tables.hudi_table import HudiTable
-from pyhudi_expr.tables.mdt.extension.changes import EXTENSION_DIR
+from pyhudi_expr.tables.mdt.extension_changes import EXTENSION_DIR
 
 
 class Builder(Protocol):

@@ -29,10 +29,10 @@ from pyhudi_expr.tables.hudi_names import (
 )
 from pyhudi_expr.tables.hudi_table import HudiTable
 from pyhudi_expr.tables.locks import TableLock
+from pyhudi_expr.tables.mdt import extension_changes as extension
 from pyhudi_expr.tables.mdt.certificates.stored import delete_certificate
 from pyhudi_expr.tables.mdt.changes import partitions
-from pyhudi_expr.tables.mdt.extension import changes as extension
-from pyhudi_expr.tables.mdt.extension.changes import EXTENSION_DIR, Extension
+from pyhudi_expr.tables.mdt.extension_changes import EXTENSION_DIR, Extension
 
 _NEVER_MADE_AGAIN = (SECONDARY_INDEX_PREFIX, EXPRESSION_INDEX_PREFIX)
 """Indexes that only CREATE INDEX makes, and no setting of a writer."""

@@ -17,12 +17,11 @@ from pyhudi_expr.expr.bound import BoundColumn, columns
 from pyhudi_expr.expr.nodes import Column, IsNull
 from pyhudi_expr.index.prune import PruneOptions, Pruner, PruneRequest
 from pyhudi_expr.index.snapshot import TableSnapshot
-from pyhudi_expr.index.statistics.bounds_snapshots import BoundsSnapshots
+from pyhudi_expr.index.statistics.column_bounds import BoundsSnapshots
 from pyhudi_expr.index.statistics.column_stats import ColumnStats
 from pyhudi_expr.manage.operations import Action, Change
 from pyhudi_expr.tables.listing import FileListing
-from pyhudi_expr.tables.mdt.store.disk_cache import DiskCache
-from pyhudi_expr.tables.mdt.store.shared_snapshots import SharedSnapshots
+from pyhudi_expr.tables.mdt.store.disk_cache import DiskCache, SharedSnapshots
 from pyhudi_expr.tables.storage import Storage, process_options
 
 BoundsReader = Callable[

@@ -28,16 +28,15 @@ from pyhudi_expr.expr.backend.arrow import (
     to_arrow,
 )
 from pyhudi_expr.expr.frontend.common.constants import (
+    Type,
     decimal_literal,
     fold_cast,
     split_timestamp,
     timestamp_literal,
 )
-from pyhudi_expr.expr.frontend.common.hive_types import Type
 from pyhudi_expr.expr.nodes import Call, Column, HudiExpression, Literal, Op, Term, children, walk
-from pyhudi_expr.expr.semantics import Engine, here
+from pyhudi_expr.expr.semantics import Engine, UnknownZoneError, Zone, here
 from pyhudi_expr.expr.terms import Scope, UnboundError
-from pyhudi_expr.expr.zones import UnknownZoneError, Zone
 
 _EPOCH = datetime(1970, 1, 1)
 _WITH_OFFSET = re.compile(

@@ -29,7 +29,7 @@ from pyhudi_expr.tables.hudi_names import META_COLUMNS, OPERATION
 from pyhudi_expr.tables.hudi_table import HudiTable
 from pyhudi_expr.tables.listing import FileListing
 from pyhudi_expr.tables.parquet.calendars import LegacyCalendar, has_moments, stored_schema
-from pyhudi_expr.tables.schema_history import SchemaHistory, SchemaVersion
+from pyhudi_expr.tables.schema import SchemaHistory, SchemaVersion
 from pyhudi_expr.tables.slices.slice_rows import leaf
 
 

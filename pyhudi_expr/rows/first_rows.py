@@ -21,8 +21,7 @@ import pyarrow.compute as pc
 from pyhudi_expr.arrays import AnyScalar, BoolArray, Int64Array
 from pyhudi_expr.errors import HudiError
 from pyhudi_expr.expr.bound import BoundColumn
-from pyhudi_expr.expr.bounds import Values
-from pyhudi_expr.expr.domains import domain_of
+from pyhudi_expr.expr.domains import Values, domain_of
 from pyhudi_expr.expr.frontend.arrow.filter_lists import parse_filters
 from pyhudi_expr.expr.nodes import NEVER, HudiExpression
 from pyhudi_expr.index.prune import PruneResult

@@ -29,14 +29,12 @@ from pyhudi_expr.expr.bound import (
     columns,
     unknown_reasons,
 )
-from pyhudi_expr.expr.bounds import Bounds
-from pyhudi_expr.expr.domains import MIN_ORDINAL, Kind, physical_array
+from pyhudi_expr.expr.domains import MIN_ORDINAL, Bounds, Kind, physical_array
 from pyhudi_expr.expr.evaluate import StatisticsEvidence, as_array, may_be
 from pyhudi_expr.expr.nodes import And, HudiExpression, IsNull, Not, Or
 from pyhudi_expr.expr.render import render
-from pyhudi_expr.expr.semantics import Engine, Semantics, here
+from pyhudi_expr.expr.semantics import Engine, Semantics, UnknownZoneError, here
 from pyhudi_expr.expr.terms import Scope
-from pyhudi_expr.expr.zones import UnknownZoneError
 from pyhudi_expr.rows.arrow_filter import arrow_filter
 
 _AT_ONCE = 1 << 16

@@ -17,10 +17,9 @@ from pyhudi_expr.arrays import AnyArray, BoolArray, combined, string_list, value
 from pyhudi_expr.errors import HudiError
 from pyhudi_expr.expr.bind import bind
 from pyhudi_expr.expr.bound import BoundColumn, BoundExpression
-from pyhudi_expr.expr.bounds import Bounds
-from pyhudi_expr.expr.domains import MAX_ORDINAL, MIN_ORDINAL
+from pyhudi_expr.expr.domains import MAX_ORDINAL, MIN_ORDINAL, Bounds
 from pyhudi_expr.expr.evaluate import StatisticsEvidence, as_array, may_be
-from pyhudi_expr.expr.frontend.common.hive_types import nested_type_name
+from pyhudi_expr.expr.frontend.common.constants import nested_type_name
 from pyhudi_expr.expr.nodes import HudiExpression
 from pyhudi_expr.expr.semantics import Semantics
 from pyhudi_expr.expr.terms import Scope

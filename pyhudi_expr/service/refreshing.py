@@ -24,7 +24,7 @@ from pyhudi_expr.service.metrics import Metrics
 from pyhudi_expr.service.settings import ServiceSettings, SettingsError
 from pyhudi_expr.service.staleness import IndexLag, index_lags
 from pyhudi_expr.tables.hudi_table import HudiTable
-from pyhudi_expr.tables.mdt.extension.reader import Extension
+from pyhudi_expr.tables.mdt.extension import Extension
 from pyhudi_expr.tables.storage import OPTIONS_VARIABLE, Storage, joined_options, process_options
 
 _MAX_WAITING = 1000

@@ -19,7 +19,7 @@ from prometheus_client.registry import Collector
 from pyhudi_expr.index.catalog.registry import kind_of
 from pyhudi_expr.index.snapshot import TableSnapshot
 from pyhudi_expr.tables.hudi_table import HudiTable
-from pyhudi_expr.tables.mdt.extension.reader import Extension
+from pyhudi_expr.tables.mdt.extension import Extension
 
 _SECONDS = len("yyyyMMddHHmmss")
 

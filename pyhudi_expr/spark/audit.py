@@ -52,7 +52,7 @@ from pyhudi_expr.tables.hudi_names import (
 )
 from pyhudi_expr.tables.hudi_table import HudiTable
 from pyhudi_expr.tables.mdt.bytes.keys import Hashes
-from pyhudi_expr.tables.mdt.extension.changes import Extension
+from pyhudi_expr.tables.mdt.extension_changes import Extension
 from pyhudi_expr.tables.mdt.hfile.reader import HFile
 from pyhudi_expr.tables.mdt.store.metadata_table import MetadataTable
 from pyhudi_expr.tables.slices.slice_files import slice_of, slice_table

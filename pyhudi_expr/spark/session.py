@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pyhudi_expr.errors import HudiError
-from pyhudi_expr.optional_dependencies import own_jar
+from pyhudi_expr.installation import own_jar
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -37,7 +37,7 @@ from pyhudi_expr.arrays import (
 from pyhudi_expr.tables.hudi_names import ParsedNames, base_files, log_files
 from pyhudi_expr.tables.listing import FileListing, ListingPart, StoredFiles, TableView
 from pyhudi_expr.tables.positions import distinct_texts, sorted_texts
-from pyhudi_expr.tables.timeline.timeline import Timeline
+from pyhudi_expr.tables.timeline import Timeline
 
 _Scalar = TypeVar("_Scalar", bound=np.generic)
 GroupId = tuple[str, str]

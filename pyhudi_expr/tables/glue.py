@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from pyhudi_expr.errors import HudiError, TableNotFound
-from pyhudi_expr.optional_dependencies import require_extra
+from pyhudi_expr.installation import require_extra
 from pyhudi_expr.tables.metastore import NamedTable
 
 _SCHEME = "glue"

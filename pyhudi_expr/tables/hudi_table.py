@@ -9,10 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from pyhudi_expr.arrays import (
-    DAMAGE_ERRORS,
-    arrow_list,
-)
+from pyhudi_expr.arrays import DAMAGE_ERRORS, arrow_list
 from pyhudi_expr.computed_once import computed_once
 from pyhudi_expr.errors import (
     BeforeFirstCommit,
@@ -35,7 +32,7 @@ from pyhudi_expr.tables.listing import FileListing, StoredFiles, TableView
 from pyhudi_expr.tables.properties import TableProperties, TableType
 from pyhudi_expr.tables.schema import arrow_schema, with_meta_fields
 from pyhudi_expr.tables.storage import Expected, FileEntry, Storage
-from pyhudi_expr.tables.timeline.timeline import (
+from pyhudi_expr.tables.timeline import (
     ANNOUNCED,
     ARCHIVE_VERSION,
     CommitMetadata,

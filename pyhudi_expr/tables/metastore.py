@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from pyhudi_expr.errors import HudiError, TableNotFound
-from pyhudi_expr.optional_dependencies import require_extra
+from pyhudi_expr.installation import require_extra
 
 if TYPE_CHECKING:
     from thrift.protocol.TProtocol import TProtocolBase

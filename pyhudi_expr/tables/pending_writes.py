@@ -7,7 +7,7 @@ from collections.abc import Callable, Set
 
 from pyhudi_expr.errors import HudiError
 from pyhudi_expr.tables.hudi_table import HudiTable
-from pyhudi_expr.tables.timeline.timeline import Instant, State, read_record
+from pyhudi_expr.tables.timeline import Instant, State, read_record
 
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 5.0  # seconds
 _WRITES = frozenset({"commit", "deltacommit", "replacecommit"})

@@ -15,7 +15,7 @@ import pytest
 from rich.console import Console
 
 import pyhudi_expr as ph
-from pyhudi_expr.api import progress
+from pyhudi_expr.api import display
 from pyhudi_expr.api.display import html
 from pyhudi_expr.api.progress_bar import NotebookBar, ProgressBar
 
@@ -129,7 +129,7 @@ def test_what_needs_no_extra_works_without(golden: Mapping[str, Path]) -> None:
 
 
 def test_a_program_sees_no_bar(golden: Mapping[str, Path]) -> None:
-    assert progress._bar("reading") is None
+    assert display._bar("reading") is None
     program = "import sys, pyhudi_expr as ph; print(ph.table(sys.argv[1]).scan().count() > 0)"
     command = [sys.executable, "-c", program, str(golden[COW])]
     ran = subprocess.run(command, capture_output=True, text=True, check=True)
@@ -138,8 +138,8 @@ def test_a_program_sees_no_bar(golden: Mapping[str, Path]) -> None:
 
 def test_a_shell_sees_a_bar(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "ps1", ">>> ", raising=False)
-    assert isinstance(progress._bar("reading"), ProgressBar)
-    with progress.progress_bar("reading", is_wanted=False) as bar:
+    assert isinstance(display._bar("reading"), ProgressBar)
+    with display.progress_bar("reading", is_wanted=False) as bar:
         assert not isinstance(bar, ProgressBar)
 
 
@@ -195,7 +195,7 @@ def notebook(monkeypatch: pytest.MonkeyPatch) -> Notebook:
 
 
 def test_a_bar_in_a_notebook_counts_and_goes_away(notebook: Notebook) -> None:
-    with progress.progress_bar("reading rows", is_wanted=True) as bar:
+    with display.progress_bar("reading rows", is_wanted=True) as bar:
         assert isinstance(bar, NotebookBar)
         assert notebook.has_come.wait(30)
         bar.advance(3, 80, "files")
@@ -208,7 +208,7 @@ def test_a_bar_in_a_notebook_counts_and_goes_away(notebook: Notebook) -> None:
 
 
 def test_what_is_done_at_once_shows_no_bar(notebook: Notebook, golden: Mapping[str, Path]) -> None:
-    with progress.progress_bar("reading rows", is_wanted=True) as bar:
+    with display.progress_bar("reading rows", is_wanted=True) as bar:
         bar.advance(1, 2, "files")
     assert notebook.shown == []
     assert ph.table(golden[COW]).scan().to_arrow().num_rows > 0

@@ -11,8 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from pyhudi_expr.expr.bound import BoundColumn
-from pyhudi_expr.expr.bounds import Bounds
-from pyhudi_expr.expr.domains import MAX_ORDINAL, MIN_ORDINAL, Domain, Kind, float_ordinals
+from pyhudi_expr.expr.domains import MAX_ORDINAL, MIN_ORDINAL, Bounds, Domain, Kind, float_ordinals
 
 Row = Mapping[str, Any]
 

@@ -22,8 +22,7 @@ import pytest
 
 from pyhudi_expr.expr.bind import bind
 from pyhudi_expr.expr.bound import BoundColumn
-from pyhudi_expr.expr.bounds import Bounds
-from pyhudi_expr.expr.domains import MAX_ORDINAL, MIN_ORDINAL
+from pyhudi_expr.expr.domains import MAX_ORDINAL, MIN_ORDINAL, Bounds
 from pyhudi_expr.expr.evaluate import StatisticsEvidence, as_array, may_be
 from pyhudi_expr.expr.frontend.common.constants import (
     FALSE,

@@ -11,15 +11,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pyhudi_expr.expr.bounds import Bounds
+from pyhudi_expr.expr.domains import Bounds
 from pyhudi_expr.expr.frontend.sql.dialects import SqlDialect
 from pyhudi_expr.expr.frontend.sql.parser import DIALECTS, HIVE, SPARK, parse_predicate
 from pyhudi_expr.expr.functions.time_zones import FromWallClock, ToWallClock
-from pyhudi_expr.expr.semantics import Engine, Semantics, here
-from pyhudi_expr.expr.zones import (
+from pyhudi_expr.expr.semantics import (
+    Engine,
+    Semantics,
     UnknownZoneError,
     Zone,
     are_rules,
+    here,
     local_zone,
     unknown_rules,
     zone_of,

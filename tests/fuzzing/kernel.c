@@ -1,5 +1,5 @@
 /* The kernel under libFuzzer: cells of HFile blocks, an HFile's root index, and Avro records by a
- * program for records of a metadata table's kind (see mdt/avro/kernel.py for programs).
+ * program for records of a metadata table's kind (see mdt/avro_decoding.py for programs).
  *
  *   clang -std=c11 -g -O1 -fsanitize=fuzzer,address,undefined kernel.c KERNEL.c */
 

@@ -13,13 +13,13 @@ import pyarrow as pa
 
 from pyhudi_expr.errors import HudiError
 from pyhudi_expr.index.statistics.stored_bounds import FooterColumns
-from pyhudi_expr.tables.mdt.avro.columns import decode_columns
+from pyhudi_expr.tables.mdt.avro_columns import decode_columns
 from pyhudi_expr.tables.mdt.bytes.byte_strings import ByteStrings
-from pyhudi_expr.tables.mdt.hfile.block_index import DamagedIndexError, inner_index, root_index
+from pyhudi_expr.tables.mdt.hfile.blocks import DamagedIndexError, inner_index, root_index
 from pyhudi_expr.tables.mdt.hfile.cells import DamagedBlockError
 from pyhudi_expr.tables.mdt.hfile.cells import parse as parse_cells
 from pyhudi_expr.tables.mdt.hfile.reader import HFile
-from pyhudi_expr.tables.mdt.log.reader import BlockKind, LogFile
+from pyhudi_expr.tables.mdt.log_files import BlockKind, LogFile
 from pyhudi_expr.tables.mdt.records import bloom_filter, metadata_records
 from pyhudi_expr.tables.mdt.records.payloads import RECORD_SCHEMA
 from pyhudi_expr.tables.parquet.compact_protocol import NotParquetError
@@ -27,13 +27,12 @@ from pyhudi_expr.tables.parquet.footer import parse_footer
 from pyhudi_expr.tables.parquet.page_index import read_locations, read_statistics
 from pyhudi_expr.tables.parquet.value_sets import BloomHeader, read_dictionary
 from pyhudi_expr.tables.parsing.avro_schemas import UndecodedError
-from pyhudi_expr.tables.parsing.budget import spending_as_a_question
-from pyhudi_expr.tables.parsing.json_texts import parse_json
+from pyhudi_expr.tables.parsing.budget import parse_json, spending_as_a_question
 from pyhudi_expr.tables.properties import parse_properties
 from pyhudi_expr.tables.schema import arrow_schema
 from pyhudi_expr.tables.slices.log_rows import read_log
 from pyhudi_expr.tables.storage import Storage
-from pyhudi_expr.tables.timeline.timeline import CommitMetadata
+from pyhudi_expr.tables.timeline import CommitMetadata
 
 #: The file's name in errors.
 FILE = "the file"

@@ -9,8 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from pyhudi_expr.expr.bound import BoundColumn
-from pyhudi_expr.expr.bounds import Bounds
-from pyhudi_expr.expr.domains import MAX_ORDINAL, MIN_ORDINAL, domain_of
+from pyhudi_expr.expr.domains import MAX_ORDINAL, MIN_ORDINAL, Bounds, domain_of
 from pyhudi_expr.index.statistics.statistics_decoding import StatisticsEntries
 from pyhudi_expr.tables.mdt.store.statistics import WRAPPED_TYPES, ColumnStatistics
 

@@ -20,8 +20,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from pyhudi_expr.expr.bound import BoundColumn
-from pyhudi_expr.expr.bounds import Bounds
-from pyhudi_expr.expr.domains import Kind
+from pyhudi_expr.expr.domains import Bounds, Kind
 from pyhudi_expr.index.statistics import parquet_footers
 from pyhudi_expr.index.statistics.statistics_decoding import decode, decode_merged
 from pyhudi_expr.tables.storage import Storage

@@ -134,7 +134,7 @@ class Files:
     """Statistics of two partitions with a file each: '' and 'x'."""
 
     def bounds(self, column: Any) -> Any:
-        from pyhudi_expr.expr.bounds import Bounds
+        from pyhudi_expr.expr.domains import Bounds
 
         values = pa.array([b"", b"x"], pa.large_binary())
         return Bounds(values, values, True, False) if column.name == "p" else None

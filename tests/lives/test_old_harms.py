@@ -23,7 +23,7 @@ from pyhudi_expr.manage import virtual_keys
 from pyhudi_expr.manage.hive.registering import HiveRegistration, RegistrationPlan
 from pyhudi_expr.tables.hudi_names import RECORD_INDEX
 from pyhudi_expr.tables.mdt.hfile.reader import HFile
-from pyhudi_expr.tables.mdt.log.lost_files import RequiredBlocks, WrittenFiles
+from pyhudi_expr.tables.mdt.lost_files import RequiredBlocks, WrittenFiles
 from tests.hive.adoption.hudi_sync import metastore_uri
 from tests.lives.living import Place, replayed
 from tests.lives.operations.our_commands import drawn_index

@@ -30,7 +30,7 @@ from pyhudi_expr.spark.query.dataframes import prune_table, pruned
 from pyhudi_expr.spark.query.predicates import filters_of
 from pyhudi_expr.spark.session import COORDINATES, EXTENSION, configure
 from pyhudi_expr.tables.hudi_table import HudiTable
-from pyhudi_expr.tables.mdt.extension.reader import Extension
+from pyhudi_expr.tables.mdt.extension import Extension
 
 OPTIONS = "store = 'extension', shards = 2"
 STATEMENTS = (

@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pyhudi_expr.expr.semantics import UNKNOWN_SEMANTICS, Engine, Semantics, here
-from pyhudi_expr.expr.zones import Zone, local_zone
+from pyhudi_expr.expr.semantics import UNKNOWN_SEMANTICS, Engine, Semantics, Zone, here, local_zone
 from pyhudi_expr.protocol.conversion.literals import BadRequestError
 from pyhudi_expr.protocol.conversion.semantics import decode_semantics, encode_semantics
 from pyhudi_expr.protocol.generated import ttypes

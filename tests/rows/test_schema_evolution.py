@@ -19,7 +19,7 @@ from pyhudi_expr.rows.file_columns import SchemaEvolution
 from pyhudi_expr.tables.hudi_names import META_COLUMNS
 from pyhudi_expr.tables.hudi_table import HudiTable
 from pyhudi_expr.tables.listing import TableView
-from pyhudi_expr.tables.schema_history import SchemaHistory, schema_history
+from pyhudi_expr.tables.schema import SchemaHistory, schema_history
 from pyhudi_expr.tables.slices.slice_rows import base_batches
 from pyhudi_expr.tables.storage import Storage
 

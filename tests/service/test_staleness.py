@@ -12,7 +12,7 @@ from pyhudi_expr.index.snapshot import TableSnapshot
 from pyhudi_expr.service import staleness
 from pyhudi_expr.service.staleness import IndexLag, Staleness, index_lags
 from pyhudi_expr.tables.hudi_table import HudiTable
-from pyhudi_expr.tables.mdt.extension.reader import Extension
+from pyhudi_expr.tables.mdt.extension import Extension
 
 
 @pytest.fixture

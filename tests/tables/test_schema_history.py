@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from pyhudi_expr.errors import CorruptFile
-from pyhudi_expr.tables.schema_history import HistoricField, SchemaHistory, schema_history
+from pyhudi_expr.tables.schema import HistoricField, SchemaHistory, schema_history
 from pyhudi_expr.tables.storage import Storage
 
 

@@ -14,8 +14,8 @@ from pyhudi_expr.tables import properties
 from pyhudi_expr.tables.hudi_table import HudiTable
 from pyhudi_expr.tables.locks import LockNotAcquired, TableLock
 from pyhudi_expr.tables.storage import Storage
-from pyhudi_expr.tables.timeline.timeline import State
-from pyhudi_expr.tables.timeline.writer import Action, next_time
+from pyhudi_expr.tables.timeline import State
+from pyhudi_expr.tables.timeline_writer import Action, next_time
 
 
 @pytest.fixture

@@ -30,8 +30,8 @@ from pyhudi_expr.spark.entries.column_stats import column_stats
 from pyhudi_expr.tables.hudi_names import COLUMN_STATS
 from pyhudi_expr.tables.hudi_table import HudiTable
 from pyhudi_expr.tables.listing import TableView
-from pyhudi_expr.tables.mdt.changes.partitions import IndexDefinition
 from pyhudi_expr.tables.mdt.hfile.cells import Cells
+from pyhudi_expr.tables.mdt.index_definitions import IndexDefinition
 from pyhudi_expr.tables.mdt.records.metadata_records import EncodedRecords
 from pyhudi_expr.tables.mdt.records.payloads import RECORD_SCHEMA
 from pyhudi_expr.tables.mdt.store.file_group import FileGroup

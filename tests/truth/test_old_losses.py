@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pyhudi_expr.expr import comparisons, rewrites, three_valued_logic
+from pyhudi_expr.expr import comparisons, rewrites, simplify
 from pyhudi_expr.expr.bound import BoundAnd, BoundExpression, BoundIsNull, BoundNot, BoundTerm
 from pyhudi_expr.expr.domains import NO_MARGIN, Domain, Kind
 from pyhudi_expr.expr.frontend.common import hive_decimals
@@ -26,9 +26,15 @@ from pyhudi_expr.expr.frontend.spark import catalyst
 from pyhudi_expr.expr.functions import calendar, rounding, strings, time_format
 from pyhudi_expr.expr.functions.signature import Function, OnOperands, Signature
 from pyhudi_expr.expr.nodes import HudiExpression, Term
-from pyhudi_expr.expr.semantics import Engine, Semantics
+from pyhudi_expr.expr.semantics import (
+    Engine,
+    Semantics,
+    UnknownZoneError,
+    Zone,
+    local_zone,
+    unknown_rules,
+)
 from pyhudi_expr.expr.simplify import conjunction
-from pyhudi_expr.expr.zones import UnknownZoneError, Zone, local_zone, unknown_rules
 from pyhudi_expr.protocol.conversion import semantics
 from pyhudi_expr.spark.entries import file_statistics
 from tests.truth.rounds import rounds
@@ -44,7 +50,7 @@ pytestmark = [
 #: About four million cases.
 MOST_ROUNDS = 1000
 BOTH = (SPARK, HIVE)
-IS_FALSE = three_valued_logic.is_false
+IS_FALSE = simplify.is_false
 DECODED = semantics._decoded
 
 
@@ -58,7 +64,7 @@ def false_where_every_operand_is_given(node: BoundExpression) -> BoundExpression
     """The old rule: FALSE AND NULL was NULL."""
     if not isinstance(node, BoundAnd):
         return IS_FALSE(node)
-    operands = [term for child in node.children for term in three_valued_logic._operands(child)]
+    operands = [term for child in node.children for term in simplify._operands(child)]
     return conjunction([BoundNot(node), *(BoundNot(BoundIsNull(term)) for term in operands)])
 
 
@@ -135,7 +141,7 @@ def as_it_is_of_java_time(zone: Zone) -> Zone:
     ("module", "name", "old_rule", "text_pattern", "dialects"),
     [
         (
-            three_valued_logic,
+            simplify,
             "is_false",
             false_where_every_operand_is_given,
             "NOT|AND|BETWEEN",

@@ -8,7 +8,7 @@ import re
 import pytest
 
 from pyhudi_expr.expr.frontend.common import functions
-from pyhudi_expr.expr.frontend.common.casts_and_intervals import PLUS_EXACT_INTERVAL, PLUS_INTERVAL
+from pyhudi_expr.expr.frontend.common.constants import PLUS_EXACT_INTERVAL, PLUS_INTERVAL
 from pyhudi_expr.expr.frontend.sql.parser import DIALECTS, parse_predicate
 from pyhudi_expr.expr.functions.registry import TABLES
 from pyhudi_expr.expr.nodes import OR_NULL, READINGS, Call, Unknown, walk

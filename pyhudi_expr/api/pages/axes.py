@@ -19,12 +19,12 @@ import pyarrow.compute as pc
 
 from pyhudi_expr.arrays import AnyArray, AnyScalar, BoolArray, Float64Array, Int64Array
 from pyhudi_expr.expr.bound import BoundColumn, BoundLiteral
-from pyhudi_expr.expr.bounds import Values
 from pyhudi_expr.expr.domains import (
     MAX_ORDINAL,
     MIN_ORDINAL,
     Domain,
     Kind,
+    Values,
     float_ordinals,
     floats_of,
 )

@@ -17,7 +17,7 @@ from pyhudi_expr.api.pages.activity import (
 from pyhudi_expr.api.pages.render import megabytes, render
 from pyhudi_expr.api.pages.trends import draw_timeline, draw_trend
 from pyhudi_expr.index.catalog.status import IndexStatus
-from pyhudi_expr.tables.timeline.timeline import Timeline
+from pyhudi_expr.tables.timeline import Timeline
 
 _Row = TypeVar("_Row")
 REFRESH_SECONDS = ("10", "60")

@@ -17,7 +17,7 @@ from pyhudi_expr.index.explanation import remarks as remarks_on
 from pyhudi_expr.index.kept_rows import KeptRows
 from pyhudi_expr.index.prune import PruneResult
 from pyhudi_expr.tables.hudi_names import PARTITION_STATS
-from pyhudi_expr.tables.timeline.timeline import Instant
+from pyhudi_expr.tables.timeline import Instant
 
 _WORDS = {"AND": "all of these", "OR": "any of these"}
 

@@ -16,7 +16,7 @@ from pyhudi_expr.expr.domains import domain_of
 from pyhudi_expr.manage.layout.analysis import Analysis, Shares
 from pyhudi_expr.manage.layout.row_order import Layout
 from pyhudi_expr.manage.layout.tiling import PieceStatistics, Tiling
-from pyhudi_expr.tables.timeline.timeline import Instant
+from pyhudi_expr.tables.timeline import Instant
 
 _MAX_LAYOUTS = 24
 #: Limit of predicates: each has its funnel and two maps.

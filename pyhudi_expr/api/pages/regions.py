@@ -27,8 +27,7 @@ from pyhudi_expr.expr.bound import (
     columns,
     walk,
 )
-from pyhudi_expr.expr.bounds import Bounds, Values
-from pyhudi_expr.expr.domains import MAX_ORDINAL, MIN_ORDINAL
+from pyhudi_expr.expr.domains import MAX_ORDINAL, MIN_ORDINAL, Bounds, Values
 from pyhudi_expr.expr.evaluate import StatisticsEvidence, as_array, may_be
 from pyhudi_expr.index.limits.key_bounds import known_first
 from pyhudi_expr.index.prune import PruneResult

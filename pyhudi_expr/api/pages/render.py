@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from pyhudi_expr.optional_dependencies import require_extra
+from pyhudi_expr.installation import require_extra
 
 with require_extra("cli"):
     from jinja2 import Environment, PackageLoader, StrictUndefined

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from pyhudi_expr.api.pages.activity import Totals, Trend
-from pyhudi_expr.tables.timeline.timeline import Instant
+from pyhudi_expr.tables.timeline import Instant
 
 _MAX_INSTANTS = 400
 #: Pixels between two instants, and before the first one.

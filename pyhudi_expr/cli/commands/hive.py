@@ -14,9 +14,9 @@ from pyhudi_expr.cli.commands.index_follow import SECONDS, listened, repeat_unti
 from pyhudi_expr.cli.options import AS_JSON, TABLE, Command, Commands, OptionValue, examples
 from pyhudi_expr.cli.spark_session import key_values
 from pyhudi_expr.cli.terminal import DRY_RUN, YES, echo, is_asked
+from pyhudi_expr.installation import require_extra
 from pyhudi_expr.manage.hive import DEFAULT_PORT, STATEMENT_TIMEOUT, TIMEOUT, HiveAddress
 from pyhudi_expr.manage.hive.jars import CENTRAL, HANDLERS, put_jars
-from pyhudi_expr.optional_dependencies import require_extra
 from pyhudi_expr.user_settings import user_setting
 
 _PASSWORD = "PYHUDI_HS2_PASSWORD"

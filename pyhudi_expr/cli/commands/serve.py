@@ -10,7 +10,7 @@ import click
 
 from pyhudi_expr.cli.options import examples
 from pyhudi_expr.cli.terminal import echo
-from pyhudi_expr.optional_dependencies import require_extra
+from pyhudi_expr.installation import require_extra
 
 
 @click.command(

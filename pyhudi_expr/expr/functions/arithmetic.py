@@ -20,18 +20,22 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pyhudi_expr.arrays import AnyScalar, BoolArray
-from pyhudi_expr.expr.bounds import Bounds, Values, mask_and, mask_or, may_be_nan
 from pyhudi_expr.expr.domains import (
     MAX_DIGITS,
     MAX_ORDINAL,
     MIN_ORDINAL,
+    Bounds,
     Domain,
     Kind,
     Ordinals,
+    Values,
     as_decimal,
     float_ordinals,
     floats_of,
     integer_range,
+    mask_and,
+    mask_or,
+    may_be_nan,
 )
 from pyhudi_expr.expr.functions.casts import conversion
 from pyhudi_expr.expr.functions.conversions import Within, identity, identity_or_null, nudge_doubles

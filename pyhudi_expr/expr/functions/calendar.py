@@ -12,8 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from pyhudi_expr.arrays import AnyArray, BoolArray, arrow_array
-from pyhudi_expr.expr.bounds import Bounds
-from pyhudi_expr.expr.domains import Domain, Kind, Ordinals
+from pyhudi_expr.expr.domains import Bounds, Domain, Kind, Ordinals
 from pyhudi_expr.expr.functions.casts import days_of_texts, existing_times, wall_clock
 from pyhudi_expr.expr.functions.conversions import FloorTo, Scale, within
 from pyhudi_expr.expr.functions.signature import (
@@ -33,8 +32,7 @@ from pyhudi_expr.expr.functions.signature import (
     where_known,
 )
 from pyhudi_expr.expr.functions.time_zones import FromWallClock
-from pyhudi_expr.expr.semantics import Engine
-from pyhudi_expr.expr.zones import SECONDS_PER_DAY
+from pyhudi_expr.expr.semantics import SECONDS_PER_DAY, Engine
 
 NO_ZONE = "instants on the wall clock of an unknown zone"
 

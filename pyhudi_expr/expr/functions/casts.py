@@ -17,13 +17,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pyhudi_expr.arrays import AnyArray, BoolArray, UInt8Array, arrow_array
-from pyhudi_expr.expr.bounds import Bounds, Values
 from pyhudi_expr.expr.domains import (
     MAX_ORDINAL,
     MIN_ORDINAL,
+    Bounds,
     Domain,
     Kind,
     Ordinals,
+    Values,
     as_decimal,
     integer_range,
 )
@@ -69,8 +70,7 @@ from pyhudi_expr.expr.functions.wide_decimals import (
     decimals_to_integers,
     to_doubles,
 )
-from pyhudi_expr.expr.semantics import UNKNOWN_SEMANTICS, Semantics
-from pyhudi_expr.expr.zones import SECONDS_PER_DAY, Zone
+from pyhudi_expr.expr.semantics import SECONDS_PER_DAY, UNKNOWN_SEMANTICS, Semantics, Zone
 
 _WIDTH = len("2020-07-01")
 _PADDING, _NOTHING = (pa.scalar(one, pa.large_binary()) for one in (b"\0" * _WIDTH, b""))

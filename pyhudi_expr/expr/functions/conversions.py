@@ -9,12 +9,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pyhudi_expr.arrays import BoolArray
-from pyhudi_expr.expr.bounds import Bounds, Values
 from pyhudi_expr.expr.domains import (
     MAX_ORDINAL,
     MIN_ORDINAL,
+    Bounds,
     Domain,
     Ordinals,
+    Values,
     decimals_of,
     float_ordinals,
     floats_of,

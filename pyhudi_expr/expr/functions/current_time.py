@@ -15,11 +15,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pyhudi_expr.expr.bounds import Bounds
-from pyhudi_expr.expr.domains import Domain, Kind
+from pyhudi_expr.expr.domains import Bounds, Domain, Kind
 from pyhudi_expr.expr.functions.signature import DATE, Function, Rule, Signature, Site
-from pyhudi_expr.expr.semantics import Semantics
-from pyhudi_expr.expr.zones import ANY_RULES, SECONDS_PER_DAY
+from pyhudi_expr.expr.semantics import ANY_RULES, SECONDS_PER_DAY, Semantics
 
 _MICROS = 10**6
 #: How much earlier an engine's time may be, and how many days later it is at most.

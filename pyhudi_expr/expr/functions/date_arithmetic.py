@@ -9,14 +9,16 @@ from fractions import Fraction
 
 import numpy as np
 
-from pyhudi_expr.expr.bounds import Bounds, mask_and, mask_or
 from pyhudi_expr.expr.domains import (
     MAX_ORDINAL,
     MIN_ORDINAL,
+    Bounds,
     Domain,
     Kind,
     Ordinals,
     float_ordinals,
+    mask_and,
+    mask_or,
 )
 from pyhudi_expr.expr.functions.calendar import (
     MAX_DAY,
@@ -49,8 +51,7 @@ from pyhudi_expr.expr.functions.signature import (
 )
 from pyhudi_expr.expr.functions.time_zones import FromWallClock
 from pyhudi_expr.expr.nodes import DAYS_TO
-from pyhudi_expr.expr.semantics import Engine
-from pyhudi_expr.expr.zones import SECONDS_PER_DAY
+from pyhudi_expr.expr.semantics import SECONDS_PER_DAY, Engine
 
 
 def _months_later(days: np.ndarray, count: int) -> np.ndarray:

@@ -14,8 +14,14 @@ from decimal import Decimal
 import numpy as np
 
 from pyhudi_expr.arrays import BoolArray
-from pyhudi_expr.expr.bounds import Bounds, may_be_nan
-from pyhudi_expr.expr.domains import MAX_ORDINAL, MIN_ORDINAL, Ordinals, float_ordinals
+from pyhudi_expr.expr.domains import (
+    MAX_ORDINAL,
+    MIN_ORDINAL,
+    Bounds,
+    Ordinals,
+    float_ordinals,
+    may_be_nan,
+)
 from pyhudi_expr.expr.functions.arithmetic import finite_or_infinite
 from pyhudi_expr.expr.functions.casts import conversion
 from pyhudi_expr.expr.functions.signature import (

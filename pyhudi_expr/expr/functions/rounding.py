@@ -9,15 +9,18 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pyhudi_expr.arrays import AnyArray, arrow_array
-from pyhudi_expr.expr.bounds import Bounds, Values, mask_or, may_be_nan
 from pyhudi_expr.expr.domains import (
     MAX_DIGITS,
     MAX_ORDINAL,
     MIN_ORDINAL,
+    Bounds,
     Domain,
     Kind,
+    Values,
     common_domain,
     floats_of,
+    mask_or,
+    may_be_nan,
 )
 from pyhudi_expr.expr.functions.arithmetic import finite_or_infinite, float_bounds
 from pyhudi_expr.expr.functions.casts import as_read, conversion

@@ -10,18 +10,21 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pyhudi_expr.arrays import (
-    AnyArray,
-    BoolArray,
-    Mask,
-    arrow_array,
-    arrow_scalar,
+from pyhudi_expr.arrays import AnyArray, BoolArray, Mask, arrow_array, arrow_scalar
+from pyhudi_expr.expr.domains import (
+    MAX_ORDINAL,
+    MIN_ORDINAL,
+    Bounds,
+    Domain,
+    Kind,
+    Ordinals,
+    Values,
+    mask_and,
+    mask_or,
+    unknown,
 )
-from pyhudi_expr.expr.bounds import Bounds, Values, mask_and, mask_or, unknown
-from pyhudi_expr.expr.domains import MAX_ORDINAL, MIN_ORDINAL, Domain, Kind, Ordinals
 from pyhudi_expr.expr.nodes import Literal
-from pyhudi_expr.expr.semantics import UNKNOWN_SEMANTICS, Semantics
-from pyhudi_expr.expr.zones import Zone
+from pyhudi_expr.expr.semantics import UNKNOWN_SEMANTICS, Semantics, Zone
 
 #: Domains of results.
 INT, LONG = Domain(Kind.INTEGER, bits=32), Domain(Kind.INTEGER, bits=64)

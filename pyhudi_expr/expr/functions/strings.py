@@ -19,8 +19,17 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pyhudi_expr.arrays import AnyArray, BoolArray, UInt8Array, arrow_buffer, from_buffer
-from pyhudi_expr.expr.bounds import Bounds, Values, mask_and, mask_or
-from pyhudi_expr.expr.domains import MAX_ORDINAL, MIN_ORDINAL, Domain, Kind, Ordinals
+from pyhudi_expr.expr.domains import (
+    MAX_ORDINAL,
+    MIN_ORDINAL,
+    Bounds,
+    Domain,
+    Kind,
+    Ordinals,
+    Values,
+    mask_and,
+    mask_or,
+)
 from pyhudi_expr.expr.functions.signature import (
     INT,
     NO_TEXT,

@@ -17,8 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pyhudi_expr.arrays import AnyArray, BoolArray
-from pyhudi_expr.expr.bounds import Bounds
-from pyhudi_expr.expr.domains import Kind, Ordinals
+from pyhudi_expr.expr.domains import Bounds, Kind, Ordinals
 from pyhudi_expr.expr.functions.signature import (
     TEXT,
     ByValue,

@@ -13,8 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from pyhudi_expr.arrays import AnyArray, AnyScalar, BoolArray, arrow_buffer
-from pyhudi_expr.expr.bounds import Bounds
-from pyhudi_expr.expr.domains import MIN_ORDINAL, Domain, Kind, Ordinals
+from pyhudi_expr.expr.domains import MIN_ORDINAL, Bounds, Domain, Kind, Ordinals
 from pyhudi_expr.expr.functions.calendar import NO_ZONE, clock_of
 from pyhudi_expr.expr.functions.casts import existing_times
 from pyhudi_expr.expr.functions.signature import (

@@ -12,16 +12,9 @@ from typing import TypeAlias
 
 import numpy as np
 
-from pyhudi_expr.expr.bounds import Bounds
-from pyhudi_expr.expr.domains import MAX_ORDINAL, MIN_ORDINAL, Ordinals
+from pyhudi_expr.expr.domains import MAX_ORDINAL, MIN_ORDINAL, Bounds, Ordinals
 from pyhudi_expr.expr.functions.signature import ordinals, where_known
-from pyhudi_expr.expr.zones import (
-    ANY_RULES,
-    FIRST_DAY,
-    SECONDS_PER_DAY,
-    Zone,
-    ZoneOffsets,
-)
+from pyhudi_expr.expr.semantics import ANY_RULES, FIRST_DAY, SECONDS_PER_DAY, Zone, ZoneOffsets
 
 # Before 1582-10-15 (and as far as labels then move) readers may show other days.
 _RELABELLED_BEFORE = -141_427 + 400

@@ -6,8 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from pyhudi_expr.expr.bounds import Bounds, may_be_nan
-from pyhudi_expr.expr.domains import Domain, Kind
+from pyhudi_expr.expr.domains import Bounds, Domain, Kind, may_be_nan
 from pyhudi_expr.expr.functions.calendar import NO_ZONE, clock_of
 from pyhudi_expr.expr.functions.casts import seconds_of_texts
 from pyhudi_expr.expr.functions.conversions import (
@@ -42,8 +41,7 @@ from pyhudi_expr.expr.nodes import (
     TO_MILLISECOND_INSTANTS,
     TO_MILLISECONDS,
 )
-from pyhudi_expr.expr.semantics import Semantics, here
-from pyhudi_expr.expr.zones import Zone
+from pyhudi_expr.expr.semantics import Semantics, Zone, here
 
 
 def _unix_timestamp(site: Site) -> Signature | None:

@@ -13,15 +13,17 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pyhudi_expr.arrays import AnyArray, AnyScalar
-from pyhudi_expr.expr.bounds import Bounds, Values, mask_or
 from pyhudi_expr.expr.domains import (
     MAX_ORDINAL,
     MIN_ORDINAL,
+    Bounds,
     Domain,
     Kind,
     Ordinals,
+    Values,
     float_ordinals,
     floats_of,
+    mask_or,
 )
 from pyhudi_expr.expr.functions.signature import arrow, like, ordinals
 

@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 
 from pyhudi_expr.errors import HudiError
 from pyhudi_expr.index.catalog.registry import REGISTRY_PATH, RegisteredIndex, Registry, Store
-from pyhudi_expr.index.expected_reads import expect_commits, expect_opening
+from pyhudi_expr.index.known_tables import expect_commits, expect_opening
 from pyhudi_expr.tables.hudi_names import METADATA_DIR
 from pyhudi_expr.tables.hudi_table import HudiTable
-from pyhudi_expr.tables.mdt.extension.changes import Extension
+from pyhudi_expr.tables.mdt.extension_changes import Extension
 from pyhudi_expr.tables.mdt.store.file_group import FileGroup
 from pyhudi_expr.tables.mdt.store.metadata_table import MetadataTable
 from pyhudi_expr.tables.storage import Expected, Storage

@@ -16,7 +16,7 @@ from pyhudi_expr.tables.mdt.hfile.reader import HFile
 from pyhudi_expr.tables.mdt.records.metadata_records import is_deleted
 from pyhudi_expr.tables.mdt.store.file_group import FileGroup
 from pyhudi_expr.tables.mdt.store.metadata_table import MetadataTable
-from pyhudi_expr.tables.mdt.store.parallel_iter import REMOTE_THREADS, THREADS
+from pyhudi_expr.tables.parsing.budget import REMOTE_THREADS, THREADS
 
 
 @dataclass(frozen=True)

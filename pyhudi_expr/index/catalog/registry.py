@@ -20,7 +20,7 @@ from pyhudi_expr.tables.hudi_names import (
     SECONDARY_INDEX_PREFIX,
 )
 from pyhudi_expr.tables.hudi_table import HudiTable
-from pyhudi_expr.tables.parsing.json_texts import parse_json
+from pyhudi_expr.tables.parsing.budget import parse_json
 from pyhudi_expr.tables.storage import Storage
 
 REGISTRY_PATH = f"{HOODIE_DIR}/pyhudi/indexes.json"

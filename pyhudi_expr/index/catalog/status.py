@@ -23,10 +23,10 @@ from pyhudi_expr.tables.hudi_names import (
 )
 from pyhudi_expr.tables.hudi_table import HudiTable
 from pyhudi_expr.tables.listing import TableView
-from pyhudi_expr.tables.mdt.changes.partitions import IndexDefinition, index_definitions
-from pyhudi_expr.tables.mdt.extension.changes import Extension
+from pyhudi_expr.tables.mdt.extension_changes import Extension
+from pyhudi_expr.tables.mdt.index_definitions import IndexDefinition, index_definitions
 from pyhudi_expr.tables.mdt.store.metadata_table import MetadataTable, current_listing
-from pyhudi_expr.tables.timeline.timeline import WRITE_ACTIONS, Instant
+from pyhudi_expr.tables.timeline import WRITE_ACTIONS, Instant
 
 _RESTORE = "restore"
 _MAY_DROP = WRITE_ACTIONS | {_RESTORE, "rollback"}

@@ -11,14 +11,13 @@ import pyarrow.compute as pc
 from pyhudi_expr.arrays import BoolArray, Int64Array
 from pyhudi_expr.expr.bind import bind
 from pyhudi_expr.expr.bound import BoundColumn, columns
-from pyhudi_expr.expr.bounds import Bounds, Values, unknown
-from pyhudi_expr.expr.domains import MAX_ORDINAL, MIN_ORDINAL, Domain, Kind
+from pyhudi_expr.expr.domains import MAX_ORDINAL, MIN_ORDINAL, Bounds, Domain, Kind, Values, unknown
 from pyhudi_expr.expr.evaluate import StatisticsEvidence, as_array
 from pyhudi_expr.expr.functions.time_zones import ToWallClock
 from pyhudi_expr.expr.literals import CALENDAR_MARGINS
 from pyhudi_expr.expr.nodes import Column, IsNull
+from pyhudi_expr.expr.semantics import SECONDS_PER_DAY, Zone
 from pyhudi_expr.expr.terms import UnboundError, bind_term, declared_domain
-from pyhudi_expr.expr.zones import SECONDS_PER_DAY, Zone
 from pyhudi_expr.index.prune import PruneRequest
 from pyhudi_expr.index.snapshot import TableSnapshot
 from pyhudi_expr.index.statistics.bound_decoding import WRAPPED_DECIMAL_SCALE

@@ -11,8 +11,7 @@ import pyarrow as pa
 
 from pyhudi_expr.arrays import BoolArray, Int64Array
 from pyhudi_expr.expr.bound import BoundColumn
-from pyhudi_expr.expr.bounds import Bounds
-from pyhudi_expr.expr.domains import MAX_ORDINAL, MIN_ORDINAL, domain_of
+from pyhudi_expr.expr.domains import MAX_ORDINAL, MIN_ORDINAL, Bounds, domain_of
 from pyhudi_expr.expr.nodes import (
     READINGS,
     And,

@@ -61,8 +61,7 @@ from pyhudi_expr.arrays import AnyArray, BoolArray, Int64Array, arrow_array
 from pyhudi_expr.computed_once import computed_once
 from pyhudi_expr.errors import HudiError
 from pyhudi_expr.expr.bound import BoundIsNull, BoundLiteral, Leaf
-from pyhudi_expr.expr.bounds import Bounds
-from pyhudi_expr.expr.domains import Domain, Kind, domain_of
+from pyhudi_expr.expr.domains import Bounds, Domain, Kind, domain_of
 from pyhudi_expr.index.lookups import LookupEvidence
 from pyhudi_expr.index.lookups.composite_index import held_values
 from pyhudi_expr.index.lookups.key_predicates import KEY_COLUMN, StoredSpelling, key_spelling

@@ -16,14 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pyhudi_expr.arrays import (
-    AnyArray,
-    Int32Array,
-    arrow_list,
-    numpy_numbers,
-    value_list,
-)
-from pyhudi_expr.index.lookups.hashed_entries import UNLISTED
+from pyhudi_expr.arrays import AnyArray, Int32Array, arrow_list, numpy_numbers, value_list
 from pyhudi_expr.tables.hudi_names import RECORD_INDEX
 from pyhudi_expr.tables.listing import FileListing
 from pyhudi_expr.tables.mdt.bytes.byte_strings import ByteStrings
@@ -37,6 +30,7 @@ from pyhudi_expr.tables.mdt.hfile.cells import Cells
 from pyhudi_expr.tables.mdt.hfile.reader import HFile
 from pyhudi_expr.tables.mdt.records.metadata_records import EncodedRecords, joined_by_schema
 from pyhudi_expr.tables.mdt.store.file_group import FileGroup, PrefixScan, Scan, announce
+from pyhudi_expr.tables.mdt.store.hashed_records import UNLISTED
 from pyhudi_expr.tables.mdt.store.index_records import (
     entries,
     group_name,

@@ -39,8 +39,7 @@ from pyhudi_expr.expr.bound import (
     Leaf,
     walk,
 )
-from pyhudi_expr.expr.bounds import Bounds, mask_or
-from pyhudi_expr.expr.domains import Domain, Kind
+from pyhudi_expr.expr.domains import Bounds, Domain, Kind, mask_or
 from pyhudi_expr.expr.evaluate import Evidence, StatisticsEvidence, as_array, may_be
 from pyhudi_expr.expr.nodes import Op
 from pyhudi_expr.index.lookups.bloom_filters import BloomFilters, WantedValues
@@ -52,7 +51,7 @@ from pyhudi_expr.tables.hudi_names import BLOOM_FILTERS, COLUMN_STATS, EXPRESSIO
 from pyhudi_expr.tables.listing import FileListing
 from pyhudi_expr.tables.mdt.bytes.byte_strings import StringIndex
 from pyhudi_expr.tables.mdt.bytes.keys import column_prefix
-from pyhudi_expr.tables.mdt.changes.partitions import IndexDefinition, index_definitions
+from pyhudi_expr.tables.mdt.index_definitions import IndexDefinition, index_definitions
 from pyhudi_expr.tables.mdt.store.metadata_table import MetadataTable
 
 IDENTITY = "identity"

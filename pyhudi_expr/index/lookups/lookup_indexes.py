@@ -1,8 +1,8 @@
 """The indexes that a table may have besides statistics: of keys, of values, of expressions.
 
 They are in Hudi's metadata table, and in the extension metadata table, which is stored beside it
-(`mdt.extension.changes`). Those of the extension are trusted about covered slices: slices whose
-files are exactly the files that the index was built or refreshed from (`mdt.extension.reader`). So
+(`mdt.extension_changes`). Those of the extension are trusted about covered slices: slices whose
+files are exactly the files that the index was built or refreshed from (`mdt.extension`). So
 it does not matter what Hudi's writers did since, and an older instant or a read-optimised view
 needs no rule of its own: if it shows other files, they are not covered. All other slices are kept.
 
@@ -44,12 +44,8 @@ from pyhudi_expr.tables.hudi_names import (
 )
 from pyhudi_expr.tables.hudi_table import HudiTable
 from pyhudi_expr.tables.listing import FileListing
-from pyhudi_expr.tables.mdt.changes.partitions import (
-    COLUMN_TYPE,
-    IndexDefinition,
-    type_names,
-)
-from pyhudi_expr.tables.mdt.extension.reader import UNCOVERED, Extension
+from pyhudi_expr.tables.mdt.extension import UNCOVERED, Extension
+from pyhudi_expr.tables.mdt.index_definitions import COLUMN_TYPE, IndexDefinition, type_names
 from pyhudi_expr.tables.mdt.store.metadata_table import MetadataTable
 from pyhudi_expr.tables.schema import nested_type
 

@@ -57,12 +57,11 @@ from pyhudi_expr.arrays import (
     string_list,
     value_list,
 )
+from pyhudi_expr.computed_once import LazyValue, check_running
 from pyhudi_expr.expr.bound import Leaf
 from pyhudi_expr.index.lookups import LookupEvidence
 from pyhudi_expr.index.lookups.direct_lookups import KeyLookup, listing_groups, look_up_bytes
-from pyhudi_expr.index.lookups.hashed_entries import UNLISTED, HashedEntries
 from pyhudi_expr.index.lookups.key_predicates import equality, exact
-from pyhudi_expr.index.lookups.lazy_value import LazyValue, check_running
 from pyhudi_expr.index.lookups.slice_proofs import (
     COMPARED_BYTES,
     Finding,
@@ -76,9 +75,9 @@ from pyhudi_expr.tables.hudi_names import RECORD_INDEX, RECORD_KEY
 from pyhudi_expr.tables.listing import FileListing, TableView
 from pyhudi_expr.tables.mdt.bytes.byte_strings import ByteStrings
 from pyhudi_expr.tables.mdt.bytes.keys import Hashes, hashes
-from pyhudi_expr.tables.mdt.changes.partitions import index_definitions
+from pyhudi_expr.tables.mdt.index_definitions import index_definitions
 from pyhudi_expr.tables.mdt.store.file_group import EncodedRecords
-from pyhudi_expr.tables.mdt.store.hashed_records import newest
+from pyhudi_expr.tables.mdt.store.hashed_records import UNLISTED, HashedEntries, newest
 from pyhudi_expr.tables.mdt.store.index_records import group_of, locations
 from pyhudi_expr.tables.mdt.store.metadata_table import MetadataTable
 from pyhudi_expr.tables.properties import TableType

@@ -18,7 +18,7 @@ The rows of the slices have to be accounted for, as those of the record index ar
   does not know. Of a key with two entries, one is older than the row, and then the right one may be
   missing, too.
 * The index describes the slice's files. In a merge-on-read table it may keep one entry for each
-  key, which looks right, with an older value (`index.lookups.index_coverage` finds the safe files).
+  key, which looks right, with an older value (`slice_proofs` finds the safe files).
 
 A slice that is not accounted for so is read, if the index is one of Hudi's: the index is trusted
 about it, whatever is known of others, if it finds the value of each of its rows (`slice_proofs`).
@@ -47,13 +47,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pyhudi_expr.arrays import BoolArray
-from pyhudi_expr.computed_once import computed_once
+from pyhudi_expr.computed_once import LazyValue, check_running, computed_once
 from pyhudi_expr.expr.bound import BoundColumn, Leaf
 from pyhudi_expr.expr.domains import Kind
 from pyhudi_expr.index.lookups import LookupEvidence
 from pyhudi_expr.index.lookups.direct_lookups import ValueLookup, look_up_bytes
-from pyhudi_expr.index.lookups.index_coverage import covered_slices
-from pyhudi_expr.index.lookups.lazy_value import LazyValue, check_running
 from pyhudi_expr.index.lookups.record_index import (
     AT_ONCE_BYTES,
     COUNTING_SECONDS,
@@ -61,7 +59,12 @@ from pyhudi_expr.index.lookups.record_index import (
     QUERY_SECONDS,
     RecordIndex,
 )
-from pyhudi_expr.index.lookups.slice_proofs import COMPARED_BYTES, Finding, SliceProofs
+from pyhudi_expr.index.lookups.slice_proofs import (
+    COMPARED_BYTES,
+    Finding,
+    SliceProofs,
+    covered_slices,
+)
 from pyhudi_expr.index.lookups.value_places import (
     AnsweredSlices,
     LookedUpValues,
@@ -77,11 +80,7 @@ from pyhudi_expr.index.planner import Answer, CostedSource, LookupCost, Question
 from pyhudi_expr.tables.hudi_names import RECORD_INDEX, SECONDARY_INDEX
 from pyhudi_expr.tables.listing import FileListing
 from pyhudi_expr.tables.mdt.bytes.keys import Hashes, hashes
-from pyhudi_expr.tables.mdt.changes.partitions import (
-    COLUMN_TYPE,
-    IndexDefinition,
-    index_definitions,
-)
+from pyhudi_expr.tables.mdt.index_definitions import COLUMN_TYPE, IndexDefinition, index_definitions
 from pyhudi_expr.tables.mdt.store.file_group import EncodedRecords
 from pyhudi_expr.tables.mdt.store.hashed_records import newest
 from pyhudi_expr.tables.mdt.store.index_records import entries, number_flags

@@ -17,12 +17,12 @@ from pyhudi_expr.arrays import BoolArray
 from pyhudi_expr.expr.bound import BoundColumn, BoundIsNull, BoundLiteral, Leaf
 from pyhudi_expr.expr.domains import Domain, Kind, unscaled
 from pyhudi_expr.index.lookups.direct_lookups import ValueLookup
-from pyhudi_expr.index.lookups.hashed_entries import UNLISTED, HashedEntries
 from pyhudi_expr.index.lookups.key_predicates import equality, exact
 from pyhudi_expr.index.lookups.record_index import KeyLocations
 from pyhudi_expr.index.lookups.slice_proofs import IndexedRows, pieces
 from pyhudi_expr.tables.mdt.bytes.byte_strings import ByteStrings
 from pyhudi_expr.tables.mdt.bytes.keys import Hashes, hashes
+from pyhudi_expr.tables.mdt.store.hashed_records import UNLISTED, HashedEntries
 from pyhudi_expr.tables.mdt.store.index_records import NULL_VALUE
 
 _MICROS = 10**6

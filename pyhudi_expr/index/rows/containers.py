@@ -17,7 +17,7 @@ import pyarrow as pa
 from pyhudi_expr.arrays import BoolArray, Int64Array
 from pyhudi_expr.computed_once import computed_once
 from pyhudi_expr.expr.bound import BoundColumn
-from pyhudi_expr.expr.bounds import Bounds
+from pyhudi_expr.expr.domains import Bounds
 from pyhudi_expr.index.rows.known_file import KnownFile
 from pyhudi_expr.index.rows.page_bounds import Pages
 from pyhudi_expr.index.statistics.column_bounds import concat_bounds

@@ -11,8 +11,7 @@ from dataclasses import dataclass, field, replace
 import pyarrow as pa
 
 from pyhudi_expr.expr.bound import BoundColumn
-from pyhudi_expr.expr.bounds import Bounds
-from pyhudi_expr.expr.domains import Domain
+from pyhudi_expr.expr.domains import Bounds, Domain
 from pyhudi_expr.index.rows.page_bounds import Pages
 from pyhudi_expr.index.statistics.column_bounds import bounds_bytes
 from pyhudi_expr.index.statistics.parquet_footers import NULLS, UNKNOWN, as_bounds, chunk_ranges

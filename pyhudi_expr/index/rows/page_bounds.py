@@ -15,8 +15,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from pyhudi_expr.arrays import AnyArray, BoolArray, Int64Array, arrow_array, from_buffer
-from pyhudi_expr.expr.bounds import Bounds, Values
-from pyhudi_expr.expr.domains import MAX_ORDINAL, MIN_ORDINAL, Kind
+from pyhudi_expr.expr.domains import MAX_ORDINAL, MIN_ORDINAL, Bounds, Kind, Values
 from pyhudi_expr.index.statistics.column_bounds import bounds_bytes
 from pyhudi_expr.index.statistics.parquet_footers import Range, chunk_ranges, null_count
 from pyhudi_expr.index.statistics.stored_bounds import StoredColumn, physical_bounds

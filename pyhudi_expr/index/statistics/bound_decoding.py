@@ -22,11 +22,11 @@ from pyhudi_expr.arrays import (
     numpy_flags,
     numpy_numbers,
 )
-from pyhudi_expr.expr.bounds import Values
 from pyhudi_expr.expr.domains import (
     MAX_ORDINAL,
     Domain,
     Kind,
+    Values,
     exact_decimal,
     float_ordinals,
     integer_range,

@@ -4,7 +4,7 @@ Entries are looked up by the prefix ``id64(column) + id64(partition)`` for the c
 partitions that a predicate needs, and kept as arrays over the files of one listing. Where a file
 has no entry, or one that is not trusted, its own footer takes its place, as soon as that has been
 read. Bounds that exceed the memory limit are not kept: leaves are then evaluated piece by piece
-(`streaming_evaluation`).
+(`joined_column_stats`).
 
 Files lack entries where a table has no index, where the index does not have the column, and where
 they are older than the column's entries, or than the column: a footer proves, too, that a file
@@ -45,11 +45,12 @@ from pyhudi_expr.arrays import (
 )
 from pyhudi_expr.computed_once import computed_once
 from pyhudi_expr.expr.bound import BoundColumn
-from pyhudi_expr.expr.bounds import Bounds
+from pyhudi_expr.expr.domains import Bounds
 from pyhudi_expr.expr.evaluate import StatisticsEvidence
-from pyhudi_expr.index.statistics.bounds_snapshots import BoundsSnapshots, KeptBounds
 from pyhudi_expr.index.statistics.column_bounds import (
+    BoundsSnapshots,
     ColumnBounds,
+    KeptBounds,
     bounds_at,
     bounds_bytes,
     concat_bounds,
@@ -64,8 +65,8 @@ from pyhudi_expr.index.statistics.statistics_decoding import (
 from pyhudi_expr.tables.hudi_names import COLUMN_STATS, RECORD_KEY
 from pyhudi_expr.tables.listing import FileListing
 from pyhudi_expr.tables.mdt.bytes.keys import column_partition_prefix, column_prefix
-from pyhudi_expr.tables.mdt.store.parallel_iter import iter_unordered
 from pyhudi_expr.tables.mdt.store.statistics import ColumnStatistics
+from pyhudi_expr.tables.parsing.budget import iter_unordered
 from pyhudi_expr.tables.storage import Storage
 
 #: Name of the evidence from Parquet footers.

@@ -19,13 +19,13 @@ import pyarrow.compute as pc
 from pyhudi_expr.arrays import BoolArray, string_list
 from pyhudi_expr.computed_once import computed_once
 from pyhudi_expr.expr.bound import BoundColumn
-from pyhudi_expr.expr.bounds import Bounds, Values, unknown
+from pyhudi_expr.expr.domains import Bounds, Values, unknown
 from pyhudi_expr.expr.evaluate import StatisticsEvidence
 from pyhudi_expr.index.planner import Answer, Question
 from pyhudi_expr.index.statistics.column_stats import ColumnStats, LoadedBounds
 from pyhudi_expr.tables.hudi_names import META_COLUMNS
 from pyhudi_expr.tables.listing import FileListing
-from pyhudi_expr.tables.schema_history import HistoricField, SchemaHistory
+from pyhudi_expr.tables.schema import HistoricField, SchemaHistory
 
 #: For each type the types that widen to it without losing a value or its order.
 _WIDER = {"long": {"int"}, "double": {"int", "float"}}

@@ -9,10 +9,10 @@ import pyarrow as pa
 
 from pyhudi_expr.arrays import AnyArray, Int64Array
 from pyhudi_expr.expr.bound import BoundColumn
-from pyhudi_expr.expr.bounds import Bounds
 from pyhudi_expr.expr.domains import (
     MAX_ORDINAL,
     MIN_ORDINAL,
+    Bounds,
     Domain,
     Kind,
     decimals_of,

@@ -19,16 +19,10 @@ from pyhudi_expr.arrays import DAMAGE_ERRORS, Int64Array
 from pyhudi_expr.computed_once import computed_once
 from pyhudi_expr.errors import HudiError
 from pyhudi_expr.expr.bound import BoundColumn
-from pyhudi_expr.expr.bounds import Bounds, Values
-from pyhudi_expr.expr.domains import MAX_ORDINAL, MIN_ORDINAL, Domain
-from pyhudi_expr.index.statistics.stored_bounds import (
-    FooterColumns,
-    StoredColumn,
-    physical_bounds,
-)
-from pyhudi_expr.tables.mdt.store.parallel_iter import REMOTE_THREADS
+from pyhudi_expr.expr.domains import MAX_ORDINAL, MIN_ORDINAL, Bounds, Domain, Values
+from pyhudi_expr.index.statistics.stored_bounds import FooterColumns, StoredColumn, physical_bounds
 from pyhudi_expr.tables.parquet.footer import read_footer
-from pyhudi_expr.tables.parsing.budget import in_context
+from pyhudi_expr.tables.parsing.budget import REMOTE_THREADS, in_context
 from pyhudi_expr.tables.storage import Storage
 
 if TYPE_CHECKING:

@@ -23,14 +23,10 @@ from collections.abc import Sequence
 import numpy as np
 import pyarrow.compute as pc
 
-from pyhudi_expr.arrays import (
-    BoolArray,
-    Int64Array,
-    numpy_numbers,
-)
+from pyhudi_expr.arrays import BoolArray, Int64Array, numpy_numbers
 from pyhudi_expr.computed_once import computed_once
 from pyhudi_expr.expr.bound import BoundColumn
-from pyhudi_expr.expr.bounds import Bounds
+from pyhudi_expr.expr.domains import Bounds
 from pyhudi_expr.index.statistics.column_bounds import ColumnBounds
 from pyhudi_expr.index.statistics.statistics_decoding import StatisticsEntries, decode_merged
 from pyhudi_expr.tables.hudi_names import COLUMN_STATS, PARTITION_MARKER, PARTITION_STATS

@@ -38,8 +38,7 @@ from pyhudi_expr.arrays import (
     numpy_numbers,
 )
 from pyhudi_expr.expr.bound import BoundColumn
-from pyhudi_expr.expr.bounds import Bounds, Values
-from pyhudi_expr.expr.domains import MAX_ORDINAL, MIN_ORDINAL, Domain, Kind
+from pyhudi_expr.expr.domains import MAX_ORDINAL, MIN_ORDINAL, Bounds, Domain, Kind, Values
 from pyhudi_expr.index.statistics.bound_decoding import Encoding, decode_arrow, decode_ordinals
 from pyhudi_expr.tables.hudi_names import IS_DELETED
 from pyhudi_expr.tables.mdt.store.statistics import ColumnStatistics

@@ -18,12 +18,12 @@ import pyarrow as pa
 
 from pyhudi_expr.arrays import AnyField, BoolArray
 from pyhudi_expr.expr.bound import BoundColumn
-from pyhudi_expr.expr.bounds import Values
 from pyhudi_expr.expr.domains import (
     MAX_ORDINAL,
     MIN_ORDINAL,
     Domain,
     Kind,
+    Values,
     domain_of,
     exact_decimal,
     float_ordinals,

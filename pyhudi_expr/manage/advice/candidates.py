@@ -33,7 +33,7 @@ from pyhudi_expr.tables.hudi_names import (
     SECONDARY_INDEX,
 )
 from pyhudi_expr.tables.hudi_table import HudiTable
-from pyhudi_expr.tables.mdt.changes.partitions import index_definitions
+from pyhudi_expr.tables.mdt.index_definitions import index_definitions
 
 _NO_LETTERS = re.compile(r"[^A-Za-z0-9_]+")
 

@@ -25,7 +25,7 @@ from pyhudi_expr.expr.bound import (
     BoundLiteral,
     columns,
 )
-from pyhudi_expr.expr.bounds import Bounds
+from pyhudi_expr.expr.domains import Bounds
 from pyhudi_expr.expr.evaluate import StatisticsEvidence
 from pyhudi_expr.expr.nodes import Op
 from pyhudi_expr.index.lookups.bloom_filters import MOST_FILES

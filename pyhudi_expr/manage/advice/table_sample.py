@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 from pyhudi_expr.arrays import AnyArray, AnyChunkedArray, Int64Array, string_list
 from pyhudi_expr.computed_once import computed_once
 from pyhudi_expr.expr.bound import BoundCall, BoundColumn, BoundExpression, BoundTerm, walk
-from pyhudi_expr.expr.bounds import Bounds
+from pyhudi_expr.expr.domains import Bounds
 from pyhudi_expr.index.lookups.expression_index import IDENTITY, Expression, expression_of
 from pyhudi_expr.index.statistics.column_bounds import ColumnBounds
 from pyhudi_expr.index.statistics.parquet_footers import Range, as_bounds, read_bounds

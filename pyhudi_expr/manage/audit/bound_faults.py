@@ -12,12 +12,13 @@ import pyarrow.compute as pc
 
 from pyhudi_expr.arrays import AnyArray, BoolArray, Int64Array, arrow_nulls
 from pyhudi_expr.expr.bound import BoundColumn
-from pyhudi_expr.expr.bounds import Bounds, Values
 from pyhudi_expr.expr.domains import (
     MAX_ORDINAL,
     MIN_ORDINAL,
+    Bounds,
     Domain,
     Kind,
+    Values,
     exact_decimal,
     floats_of,
 )

@@ -20,8 +20,7 @@ import pyarrow.parquet as pq
 from pyhudi_expr.arrays import DAMAGE_ERRORS, AnyArray, BoolArray, Int64Array, arrow_nulls
 from pyhudi_expr.errors import HudiError
 from pyhudi_expr.expr.bound import BoundColumn
-from pyhudi_expr.expr.bounds import Bounds, Values
-from pyhudi_expr.expr.domains import MAX_ORDINAL, MIN_ORDINAL
+from pyhudi_expr.expr.domains import MAX_ORDINAL, MIN_ORDINAL, Bounds, Values
 from pyhudi_expr.index.statistics.column_bounds import ColumnBounds, concat_bounds, no_rows
 from pyhudi_expr.index.statistics.parquet_footers import RowGroupStatistics, null_count
 from pyhudi_expr.index.statistics.stored_bounds import FooterColumns

@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 from pyhudi_expr.arrays import BoolArray, Int64Array, string_list
 from pyhudi_expr.errors import HudiError
 from pyhudi_expr.expr.bound import BoundColumn
-from pyhudi_expr.expr.bounds import Bounds
+from pyhudi_expr.expr.domains import Bounds
 from pyhudi_expr.index.statistics.column_bounds import concat_bounds
 from pyhudi_expr.index.statistics.statistics_decoding import StatisticsEntries, decode
 from pyhudi_expr.manage.audit.bound_faults import (
@@ -38,12 +38,7 @@ from pyhudi_expr.manage.audit.column_facts import (
 )
 from pyhudi_expr.manage.audit.findings import Fault, Finding, Reader, Severity
 from pyhudi_expr.manage.audit.scope import BOTH, MOST, AuditedRecords, AuditedTable
-from pyhudi_expr.tables.hudi_names import (
-    COLUMN_STATS,
-    META_COLUMNS,
-    RECORD_INDEX,
-    RECORD_KEY,
-)
+from pyhudi_expr.tables.hudi_names import COLUMN_STATS, META_COLUMNS, RECORD_INDEX, RECORD_KEY
 from pyhudi_expr.tables.mdt.bytes.keys import column_prefix, column_stats_key
 from pyhudi_expr.tables.mdt.records.value_types import value_type
 from pyhudi_expr.tables.mdt.store.statistics import ColumnStatistics

@@ -21,8 +21,7 @@ from pyhudi_expr.arrays import AnyArray, BoolArray, Int64Array
 from pyhudi_expr.errors import HudiError, UnsupportedTable
 from pyhudi_expr.expr.bind import bind
 from pyhudi_expr.expr.bound import BoundCall, BoundColumn, BoundIsNull, BoundLiteral, BoundTerm
-from pyhudi_expr.expr.bounds import Bounds
-from pyhudi_expr.expr.domains import Domain, Kind, physical_scalar
+from pyhudi_expr.expr.domains import Bounds, Domain, Kind, physical_scalar
 from pyhudi_expr.expr.frontend.sql.parser import SPARK, parse_predicate
 from pyhudi_expr.expr.terms import Scope
 from pyhudi_expr.index.statistics.statistics_decoding import StatisticsEntries
@@ -33,7 +32,7 @@ from pyhudi_expr.manage.audit.findings import Fault, Finding, Severity
 from pyhudi_expr.manage.audit.scope import BOTH, MOST, AuditedRecords, AuditedTable
 from pyhudi_expr.manage.indexing.index_plan import IDENTITY, arguments
 from pyhudi_expr.tables.mdt.bytes.keys import column_prefix
-from pyhudi_expr.tables.mdt.changes.partitions import IndexDefinition
+from pyhudi_expr.tables.mdt.index_definitions import IndexDefinition
 from pyhudi_expr.tables.mdt.records.metadata_records import decode
 from pyhudi_expr.tables.mdt.records.payloads import RECORD_SCHEMA
 from pyhudi_expr.tables.mdt.store.statistics import column_statistics

@@ -26,7 +26,7 @@ from pyhudi_expr.manage.audit.slice_keys import (
 )
 from pyhudi_expr.tables.hudi_names import RECORD_INDEX
 from pyhudi_expr.tables.mdt.bytes.keys import Hashes, hashes
-from pyhudi_expr.tables.mdt.extension.reader import COVERAGE_DIR, UNCOVERED, Extension
+from pyhudi_expr.tables.mdt.extension import COVERAGE_DIR, UNCOVERED, Extension
 from pyhudi_expr.tables.mdt.store.file_group import EncodedRecords
 from pyhudi_expr.tables.mdt.store.index_records import group_of, locations
 

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 
 from pyhudi_expr.arrays import BoolArray, Int64Array
 from pyhudi_expr.expr.bound import BoundColumn
-from pyhudi_expr.expr.bounds import Bounds
+from pyhudi_expr.expr.domains import Bounds
 from pyhudi_expr.index.statistics.column_bounds import ColumnBounds, concat_bounds
 from pyhudi_expr.index.statistics.partition_stats import has_aggregates, tracked_partitions
 from pyhudi_expr.index.statistics.statistics_decoding import StatisticsEntries, decode_merged

@@ -35,8 +35,9 @@ from pyhudi_expr.tables.hudi_names import (
 )
 from pyhudi_expr.tables.hudi_table import HudiTable
 from pyhudi_expr.tables.mdt.changes import bootstrap, partitions
-from pyhudi_expr.tables.mdt.changes.partitions import IndexConflict, index_definitions
-from pyhudi_expr.tables.mdt.extension.reader import EXTENSION_DIR
+from pyhudi_expr.tables.mdt.changes.partitions import IndexConflict
+from pyhudi_expr.tables.mdt.extension import EXTENSION_DIR
+from pyhudi_expr.tables.mdt.index_definitions import index_definitions
 from pyhudi_expr.tables.pending_writes import wait_for_instants, writers_at_work
 
 _OF_FILES = frozenset({Fault.UNREADABLE, Fault.FILE_LOST, Fault.FILE_MISPLACED})

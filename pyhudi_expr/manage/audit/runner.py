@@ -40,7 +40,7 @@ from pyhudi_expr.tables.hudi_names import (
 )
 from pyhudi_expr.tables.hudi_table import HudiTable
 from pyhudi_expr.tables.listing import FileListing, TableView
-from pyhudi_expr.tables.mdt.extension.reader import Extension
+from pyhudi_expr.tables.mdt.extension import Extension
 
 Progress = Callable[[int, int, str], None]
 """Called with what is done, of how much, and the unit."""

@@ -18,7 +18,7 @@ from pyhudi_expr.tables.hudi_names import INITIAL_VERSION, base_files
 from pyhudi_expr.tables.hudi_table import HudiTable
 from pyhudi_expr.tables.listing import FileListing, StoredFiles, TableView
 from pyhudi_expr.tables.mdt.bytes.keys import column_partition_prefix, id128
-from pyhudi_expr.tables.mdt.changes.partitions import IndexDefinition
+from pyhudi_expr.tables.mdt.index_definitions import IndexDefinition
 from pyhudi_expr.tables.mdt.store.metadata_table import MetadataTable
 from pyhudi_expr.tables.slices.slice_rows import leaf_types
 

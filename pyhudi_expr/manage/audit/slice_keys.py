@@ -25,7 +25,7 @@ from pyhudi_expr.manage.audit.column_facts import point_bounds
 from pyhudi_expr.manage.audit.findings import Fault
 from pyhudi_expr.rows.key_columns import KeyColumns
 from pyhudi_expr.tables.hudi_table import HudiTable
-from pyhudi_expr.tables.keys.java_text import JavaText
+from pyhudi_expr.tables.keys.generators import JavaText
 from pyhudi_expr.tables.listing import FileListing
 from pyhudi_expr.tables.mdt.bytes.byte_strings import ByteStrings
 from pyhudi_expr.tables.mdt.bytes.keys import Hashes, hashes

@@ -39,16 +39,16 @@ from pyhudi_expr.tables.hudi_table import HudiTable
 from pyhudi_expr.tables.keys.definition import is_virtual
 from pyhudi_expr.tables.mdt.bytes.byte_strings import ByteStrings
 from pyhudi_expr.tables.mdt.bytes.keys import shards
-from pyhudi_expr.tables.mdt.changes.partitions import IndexDefinition, index_definitions
-from pyhudi_expr.tables.mdt.extension.reader import Extension
+from pyhudi_expr.tables.mdt.extension import Extension
 from pyhudi_expr.tables.mdt.hfile.reader import HFile
-from pyhudi_expr.tables.mdt.log.lost_files import BOOTSTRAP_PREFIX
+from pyhudi_expr.tables.mdt.index_definitions import IndexDefinition, index_definitions
+from pyhudi_expr.tables.mdt.lost_files import BOOTSTRAP_PREFIX
 from pyhudi_expr.tables.mdt.store.file_group import EncodedRecords, FileGroup
 from pyhudi_expr.tables.mdt.store.index_records import entries
 from pyhudi_expr.tables.mdt.store.metadata_table import MetadataTable
 from pyhudi_expr.tables.parsing.json_texts import parse_json
 from pyhudi_expr.tables.properties import table_checksum
-from pyhudi_expr.tables.timeline.timeline import CommitMetadata, Instant
+from pyhudi_expr.tables.timeline import CommitMetadata, Instant
 
 PARTITION = "table"
 """Stands for the table's own files where findings name a partition of the metadata table."""

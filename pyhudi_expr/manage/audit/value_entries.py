@@ -9,7 +9,7 @@ import numpy as np
 
 from pyhudi_expr.arrays import Int32Array
 from pyhudi_expr.index.catalog.registry import Store
-from pyhudi_expr.index.lookups.index_coverage import covered_slices
+from pyhudi_expr.index.lookups.slice_proofs import covered_slices
 from pyhudi_expr.manage.audit.findings import Fault, Finding, Reader, Severity
 from pyhudi_expr.manage.audit.scope import MOST, AuditedRecords
 from pyhudi_expr.manage.audit.slice_keys import (

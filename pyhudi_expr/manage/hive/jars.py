@@ -12,7 +12,7 @@ from tempfile import NamedTemporaryFile
 from urllib.request import urlopen
 
 from pyhudi_expr.errors import HudiError
-from pyhudi_expr.optional_dependencies import own_jar
+from pyhudi_expr.installation import own_jar
 
 CENTRAL = "https://repo.maven.apache.org/maven2"
 """Maven's central repository."""

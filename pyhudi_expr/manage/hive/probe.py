@@ -14,8 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pyhudi_expr.expr.bound import columns
-from pyhudi_expr.expr.bounds import Bounds
-from pyhudi_expr.expr.domains import MAX_ORDINAL, MIN_ORDINAL
+from pyhudi_expr.expr.domains import MAX_ORDINAL, MIN_ORDINAL, Bounds
 from pyhudi_expr.expr.evaluate import StatisticsEvidence
 from pyhudi_expr.expr.frontend.sql.parser import parse_predicate
 from pyhudi_expr.expr.nodes import Column, HudiExpression, IsNull, Not

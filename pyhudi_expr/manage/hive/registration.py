@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from pyhudi_expr.errors import HudiError
-from pyhudi_expr.expr.frontend.common.hive_types import nested_type_name
+from pyhudi_expr.expr.frontend.common.constants import nested_type_name
 from pyhudi_expr.index.description import VIEWS, ViewColumn
 from pyhudi_expr.manage.hive.metastore_table import (
     STORAGE_HANDLER,

@@ -24,11 +24,11 @@ from pyhudi_expr.tables.hudi_names import RECORD_KEY
 from pyhudi_expr.tables.hudi_table import HudiTable
 from pyhudi_expr.tables.listing import FileListing, TableView
 from pyhudi_expr.tables.locks import TableLock
-from pyhudi_expr.tables.mdt.changes.partitions import IndexDefinition
-from pyhudi_expr.tables.mdt.extension.reader import Coverage
+from pyhudi_expr.tables.mdt.extension import Coverage
+from pyhudi_expr.tables.mdt.index_definitions import IndexDefinition
 from pyhudi_expr.tables.mdt.store.metadata_table import MetadataTable, current_listing
 from pyhudi_expr.tables.storage import Storage
-from pyhudi_expr.tables.timeline.writer import WrittenFile
+from pyhudi_expr.tables.timeline_writer import WrittenFile
 
 Lock = Callable[[Storage], TableLock]
 

@@ -31,7 +31,7 @@ from pyhudi_expr.tables.hudi_names import (
     SECONDARY_INDEX,
 )
 from pyhudi_expr.tables.hudi_table import HudiTable
-from pyhudi_expr.tables.mdt.changes.partitions import IndexDefinition
+from pyhudi_expr.tables.mdt.index_definitions import IndexDefinition
 from pyhudi_expr.tables.properties import TableProperties, TableType
 
 IDENTITY = "identity"

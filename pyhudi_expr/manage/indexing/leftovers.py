@@ -16,7 +16,7 @@ from pyhudi_expr.tables.hudi_names import PROPERTIES_BACKUP_FILE, PROPERTIES_FIL
 from pyhudi_expr.tables.hudi_table import HudiTable
 from pyhudi_expr.tables.locks import LockNotAcquired, TableLock
 from pyhudi_expr.tables.mdt.changes.rollback import abandoned_space
-from pyhudi_expr.tables.mdt.extension.changes import EXTENSION_DIR
+from pyhudi_expr.tables.mdt.extension_changes import EXTENSION_DIR
 from pyhudi_expr.tables.storage import Storage
 
 _LOCK = "the table's lock, of a process that has ended"

@@ -24,7 +24,7 @@ from pyhudi_expr.tables.hudi_names import PARTITION_STATS, RECORD_INDEX, SECONDA
 from pyhudi_expr.tables.hudi_table import HudiTable
 from pyhudi_expr.tables.mdt.changes import recovery as index_recovery
 from pyhudi_expr.tables.mdt.changes.partitions import check_metadata_table, check_restores
-from pyhudi_expr.tables.mdt.extension.changes import Extension
+from pyhudi_expr.tables.mdt.extension_changes import Extension
 from pyhudi_expr.tables.mdt.store.metadata_table import MetadataTable
 from pyhudi_expr.tables.properties import require_changeable
 

@@ -95,7 +95,7 @@ def slice_name(one: FileSlice) -> str:
 
 
 def covered_slice_name(identity: str) -> str:
-    """Return the same name from the slice's identity in `mdt.extension.reader`.
+    """Return the same name from the slice's identity in `mdt.extension`.
 
     The identity includes the lengths of log files.
     """

@@ -20,7 +20,7 @@ from pyhudi_expr.tables.hudi_names import (
     SECONDARY_INDEX,
 )
 from pyhudi_expr.tables.hudi_table import HudiTable
-from pyhudi_expr.tables.mdt.changes.partitions import index_definitions
+from pyhudi_expr.tables.mdt.index_definitions import index_definitions
 
 # To measure rows in memory, Hudi attaches a debugger to its own JVM, which
 # takes seconds, and sometimes never ends (apache/hudi#11879).

@@ -10,10 +10,10 @@ import numpy as np
 
 from pyhudi_expr.arrays import Float64Array
 from pyhudi_expr.errors import HudiError
+from pyhudi_expr.installation import require_extra
 from pyhudi_expr.manage.layout.analysis import Analysis
 from pyhudi_expr.manage.layout.row_order import InvalidLayout, Layout
 from pyhudi_expr.manage.layout.tiling import quantile_boxes
-from pyhudi_expr.optional_dependencies import require_extra
 
 _INCHES = 4.0
 _LEAST = 0.002  # of an axis: anything thinner would not be visible

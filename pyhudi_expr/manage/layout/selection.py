@@ -24,7 +24,8 @@ from pyhudi_expr.manage.layout.row_order import InvalidLayout, Layout
 from pyhudi_expr.tables.hudi_names import COLUMN_STATS, META_COLUMNS
 from pyhudi_expr.tables.hudi_table import HudiTable
 from pyhudi_expr.tables.listing import FileListing
-from pyhudi_expr.tables.mdt.changes.partitions import check_restores, index_definitions
+from pyhudi_expr.tables.mdt.changes.partitions import check_restores
+from pyhudi_expr.tables.mdt.index_definitions import index_definitions
 
 
 def columns_without_statistics(table: HudiTable, columns: Sequence[str]) -> tuple[str, ...]:

@@ -10,8 +10,15 @@ import pyarrow as pa
 from pyhudi_expr.arrays import AnyArray, Float64Array, Int64Array
 from pyhudi_expr.computed_once import computed_once
 from pyhudi_expr.expr.bound import BoundColumn
-from pyhudi_expr.expr.bounds import Bounds, Values
-from pyhudi_expr.expr.domains import MAX_ORDINAL, MIN_ORDINAL, Domain, Kind, float_ordinals
+from pyhudi_expr.expr.domains import (
+    MAX_ORDINAL,
+    MIN_ORDINAL,
+    Bounds,
+    Domain,
+    Kind,
+    Values,
+    float_ordinals,
+)
 from pyhudi_expr.manage.layout.mappings import Boundaries, limbs
 
 _DEPTH = 12

@@ -14,9 +14,11 @@ from typing import TypeAlias, cast
 from pyhudi_expr.expr import nodes as e
 from pyhudi_expr.expr.frontend.common.constants import (
     MAX_DEPTH,
+    InexpressibleError,
     as_boolean_term,
     conjunction,
     disjunction,
+    parse_type,
 )
 from pyhudi_expr.expr.frontend.common.functions import (
     SENT,
@@ -26,7 +28,6 @@ from pyhudi_expr.expr.frontend.common.functions import (
     supported_call,
 )
 from pyhudi_expr.expr.frontend.common.hive_decimals import certain_cast, with_changed_decimals
-from pyhudi_expr.expr.frontend.common.hive_types import InexpressibleError, parse_type
 from pyhudi_expr.expr.nodes import HudiExpression, Op, Term, Truth, Unknown
 from pyhudi_expr.protocol.conversion.literals import BadRequestError, decode_keys, decode_literal
 from pyhudi_expr.protocol.generated.ttypes import Node, NodeKind, PredicateOperator, TruthValue

@@ -14,9 +14,8 @@ from thrift.Thrift import TException, TType
 from thrift.transport.TTransport import TMemoryBuffer
 
 from pyhudi_expr.expr import nodes as e
-from pyhudi_expr.expr.frontend.common.constants import FALSE
+from pyhudi_expr.expr.frontend.common.constants import FALSE, type_name
 from pyhudi_expr.expr.frontend.common.functions import MATCHES
-from pyhudi_expr.expr.frontend.common.hive_types import type_name
 from pyhudi_expr.expr.nodes import HudiExpression, Op, Term, Truth
 from pyhudi_expr.protocol.conversion.decoder import BadRequestError, decode
 from pyhudi_expr.protocol.conversion.literals import encode_keys, encode_literal

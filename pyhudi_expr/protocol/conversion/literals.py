@@ -24,11 +24,12 @@ from pyhudi_expr.arrays import (
     zone_of,
 )
 from pyhudi_expr.expr import nodes
-from pyhudi_expr.expr.frontend.common.constants import split_timestamp, timestamp_literal
-from pyhudi_expr.expr.frontend.common.hive_types import (
+from pyhudi_expr.expr.frontend.common.constants import (
     InexpressibleError,
     Type,
     parse_type,
+    split_timestamp,
+    timestamp_literal,
     type_name,
 )
 from pyhudi_expr.expr.keys import KeyList

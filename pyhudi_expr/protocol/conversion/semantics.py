@@ -6,8 +6,14 @@ from collections.abc import Mapping
 from functools import lru_cache
 from types import MappingProxyType
 
-from pyhudi_expr.expr.semantics import UNKNOWN_SEMANTICS, Engine, Semantics
-from pyhudi_expr.expr.zones import Zone, are_rules, unknown_rules
+from pyhudi_expr.expr.semantics import (
+    UNKNOWN_SEMANTICS,
+    Engine,
+    Semantics,
+    Zone,
+    are_rules,
+    unknown_rules,
+)
 from pyhudi_expr.protocol.conversion.literals import BadRequestError
 from pyhudi_expr.protocol.generated import ttypes
 

@@ -24,7 +24,7 @@ from pyhudi_expr.service.table_roots import RootError
 from pyhudi_expr.tables.keys.definition import MissingKeyColumn
 from pyhudi_expr.tables.keys.generators import MissingKey
 from pyhudi_expr.tables.parsing.budget import OverBudgetError
-from pyhudi_expr.tables.timeline.timeline import Timeline
+from pyhudi_expr.tables.timeline import Timeline
 
 
 @dataclass(frozen=True)

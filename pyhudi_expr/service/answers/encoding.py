@@ -14,7 +14,7 @@ import pyarrow as pa
 from pyhudi_expr.arrays import Int64Array, string_list
 from pyhudi_expr.expr.bound import BoundColumn
 from pyhudi_expr.expr.domains import Kind
-from pyhudi_expr.expr.frontend.common.hive_types import type_name
+from pyhudi_expr.expr.frontend.common.constants import type_name
 from pyhudi_expr.expr.nodes import Literal, PythonValue
 from pyhudi_expr.index.kept_rows import KeptRows
 from pyhudi_expr.index.limits.sure_rows import EqualRows
@@ -39,7 +39,7 @@ from pyhudi_expr.service.metadata_rows import MetadataRows
 from pyhudi_expr.service.metadata_rows import to_thrift as metadata_columns
 from pyhudi_expr.tables.listing import FileListing
 from pyhudi_expr.tables.positions import ranges
-from pyhudi_expr.tables.timeline.timeline import Timeline
+from pyhudi_expr.tables.timeline import Timeline
 
 _Part = TypeVar("_Part")
 _Sent = TypeVar("_Sent")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from pyhudi_expr.expr.frontend.common.hive_types import InexpressibleError, parse_type
+from pyhudi_expr.expr.frontend.common.constants import InexpressibleError, parse_type
 from pyhudi_expr.expr.frontend.spark.catalyst import Unwritten, parse_catalyst
 from pyhudi_expr.expr.frontend.spark.nodes import CatalystError
 from pyhudi_expr.expr.nodes import Column, HudiExpression

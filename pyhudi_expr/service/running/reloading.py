@@ -38,8 +38,7 @@ def check_file_systems(settings: ServiceSettings) -> None:
         return
     # Imported on use: a supervisor needs nothing that reads tables.
     from pyhudi_expr.tables.storage import Storage, joined_options, process_options
-    from pyhudi_expr.tables.storage.hadoop.configuration import WEBHDFS, problem_of
-    from pyhudi_expr.tables.storage.locations import via
+    from pyhudi_expr.tables.storage.hadoop.configuration import WEBHDFS, problem_of, via
 
     options = joined_options(process_options(), settings.all_storage_options)
     try:

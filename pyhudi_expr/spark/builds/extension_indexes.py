@@ -33,23 +33,19 @@ from pyhudi_expr.spark.jobs.shard_writer import block_bytes, shard_path
 from pyhudi_expr.tables.hudi_names import PARTITION_STATS, RECORD_INDEX, SECONDARY_INDEX
 from pyhudi_expr.tables.hudi_table import HudiTable
 from pyhudi_expr.tables.locks import TableLock
-from pyhudi_expr.tables.mdt.changes.partitions import (
-    COLUMN_TYPE,
-    IndexConflict,
-    IndexDefinition,
-    type_names,
-)
+from pyhudi_expr.tables.mdt import extension_changes as extension
+from pyhudi_expr.tables.mdt.changes.partitions import IndexConflict
 from pyhudi_expr.tables.mdt.changes.rollback import reserve_disk_space, rollback_on_failure
-from pyhudi_expr.tables.mdt.extension import changes as extension
-from pyhudi_expr.tables.mdt.extension.changes import Change, Extension
+from pyhudi_expr.tables.mdt.extension_changes import Change, Extension
 from pyhudi_expr.tables.mdt.hfile import writer as hfile_writer
+from pyhudi_expr.tables.mdt.index_definitions import COLUMN_TYPE, IndexDefinition, type_names
 from pyhudi_expr.tables.mdt.records.payloads import RECORD_SCHEMA
 from pyhudi_expr.tables.mdt.store.compaction import Cells, compact_group
 from pyhudi_expr.tables.mdt.store.file_group import FileGroup
 from pyhudi_expr.tables.mdt.store.metadata_table import MetadataTable
 from pyhudi_expr.tables.slices.slice_rows import scalar_type
 from pyhudi_expr.tables.storage import Storage
-from pyhudi_expr.tables.timeline.writer import WrittenFile
+from pyhudi_expr.tables.timeline_writer import WrittenFile
 
 _log = logging.getLogger(__name__)
 

@@ -1,7 +1,7 @@
 """Bring the extension's indexes to the table's newest snapshot, and add new ones.
 
 Only file slices that changed since the last time are read: those that are not covered
-(`mdt.extension.reader`). From each a task takes the record keys and the indexed values, and
+(`mdt.extension`). From each a task takes the record keys and the indexed values, and
 writes them to the reverse mapping (`indexing.reverse_mapping`). Then
 
 * an existing index gets one log file for each of its file groups that change: for keys and values
@@ -60,13 +60,14 @@ from pyhudi_expr.spark.jobs.slice_frames import Extract, of_slices, read_slices
 from pyhudi_expr.tables.hudi_names import COLUMN_STATS
 from pyhudi_expr.tables.hudi_table import HudiTable
 from pyhudi_expr.tables.listing import FileListing
-from pyhudi_expr.tables.mdt.changes.partitions import IndexDefinition, NewPartition
-from pyhudi_expr.tables.mdt.extension import changes as extension
-from pyhudi_expr.tables.mdt.extension.changes import Change, Extension
-from pyhudi_expr.tables.mdt.extension.reader import Coverage, may_be_covered
-from pyhudi_expr.tables.mdt.store.file_group_names import has_rows
+from pyhudi_expr.tables.mdt import extension_changes as extension
+from pyhudi_expr.tables.mdt.changes.partitions import NewPartition
+from pyhudi_expr.tables.mdt.extension import Coverage, may_be_covered
+from pyhudi_expr.tables.mdt.extension_changes import Change, Extension
+from pyhudi_expr.tables.mdt.index_definitions import IndexDefinition
+from pyhudi_expr.tables.mdt.store.group_files import has_rows
 from pyhudi_expr.tables.slices.slice_files import FileSlice, slice_table
-from pyhudi_expr.tables.timeline.writer import WrittenFile
+from pyhudi_expr.tables.timeline_writer import WrittenFile
 
 _ROWS_OF_TASK = 1_000_000
 """About how many rows a task compares in its memory."""

@@ -53,12 +53,13 @@ from pyhudi_expr.tables.hudi_table import HudiTable
 from pyhudi_expr.tables.listing import FileListing
 from pyhudi_expr.tables.mdt.changes import async_indexing
 from pyhudi_expr.tables.mdt.changes.async_indexing import AnnouncedAction
-from pyhudi_expr.tables.mdt.changes.partitions import IndexDefinition, NewPartition
+from pyhudi_expr.tables.mdt.changes.partitions import NewPartition
 from pyhudi_expr.tables.mdt.changes.rollback import reserve_disk_space, rollback_on_failure
+from pyhudi_expr.tables.mdt.index_definitions import IndexDefinition
 from pyhudi_expr.tables.mdt.records import payloads
 from pyhudi_expr.tables.properties import TableType
 from pyhudi_expr.tables.slices.slice_rows import WHAT_TO_DO, UnmergeableSlice, may_be_merged
-from pyhudi_expr.tables.timeline.writer import WrittenFile
+from pyhudi_expr.tables.timeline_writer import WrittenFile
 
 
 def _catch_up(

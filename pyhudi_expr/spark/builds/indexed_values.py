@@ -21,7 +21,7 @@ from pyhudi_expr.spark.jobs.executor_archive import with_storage_options
 from pyhudi_expr.tables.hudi_names import RECORD_INDEX, SECONDARY_INDEX_PREFIX
 from pyhudi_expr.tables.hudi_table import HudiTable
 from pyhudi_expr.tables.mdt.bytes.keys import composite_parts
-from pyhudi_expr.tables.mdt.extension.changes import Extension
+from pyhudi_expr.tables.mdt.extension_changes import Extension
 from pyhudi_expr.tables.mdt.hfile.reader import HFile
 from pyhudi_expr.tables.mdt.store.index_records import NULL_VALUE
 from pyhudi_expr.tables.mdt.store.index_records import entries as secondary_entries

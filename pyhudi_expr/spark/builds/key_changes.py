@@ -38,7 +38,7 @@ from pyhudi_expr.spark.jobs.log_files import as_log_entries
 from pyhudi_expr.spark.jobs.shard_writer import constant_entries, entry_batch
 from pyhudi_expr.tables.hudi_names import RECORD_INDEX, SECONDARY_INDEX
 from pyhudi_expr.tables.hudi_table import HudiTable
-from pyhudi_expr.tables.mdt.changes.partitions import IndexDefinition
+from pyhudi_expr.tables.mdt.index_definitions import IndexDefinition
 from pyhudi_expr.tables.mdt.records import payloads
 from pyhudi_expr.tables.slices.slice_files import FileSlice
 from pyhudi_expr.tables.slices.slice_rows import SliceReader, UnmergeableSlice

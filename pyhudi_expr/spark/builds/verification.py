@@ -27,9 +27,9 @@ from pyhudi_expr.tables.hudi_names import BLOOM_FILTERS, PARTITION_STATS
 from pyhudi_expr.tables.hudi_table import HudiTable
 from pyhudi_expr.tables.listing import FileListing, TableView
 from pyhudi_expr.tables.mdt.bytes.keys import bloom_filter_key
-from pyhudi_expr.tables.mdt.changes.partitions import IndexDefinition, index_definitions
-from pyhudi_expr.tables.mdt.extension.changes import Extension
+from pyhudi_expr.tables.mdt.extension_changes import Extension
 from pyhudi_expr.tables.mdt.hfile.reader import HFile
+from pyhudi_expr.tables.mdt.index_definitions import IndexDefinition, index_definitions
 from pyhudi_expr.tables.mdt.records.metadata_records import (
     COLUMN_STATS,
     Payload,
@@ -39,7 +39,7 @@ from pyhudi_expr.tables.mdt.records.metadata_records import (
 )
 from pyhudi_expr.tables.mdt.records.payloads import RECORD_SCHEMA
 from pyhudi_expr.tables.mdt.store.file_group import FileGroup, all_cells
-from pyhudi_expr.tables.mdt.store.file_group_names import has_rows
+from pyhudi_expr.tables.mdt.store.group_files import has_rows
 from pyhudi_expr.tables.mdt.store.metadata_table import MetadataTable, current_listing
 from pyhudi_expr.tables.storage import using_storage_options
 

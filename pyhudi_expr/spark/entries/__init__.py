@@ -31,8 +31,8 @@ from pyhudi_expr.tables.hudi_names import (
 )
 from pyhudi_expr.tables.hudi_table import HudiTable
 from pyhudi_expr.tables.listing import FileListing
-from pyhudi_expr.tables.mdt.changes.partitions import IndexDefinition
-from pyhudi_expr.tables.mdt.store.file_group_names import has_rows
+from pyhudi_expr.tables.mdt.index_definitions import IndexDefinition
+from pyhudi_expr.tables.mdt.store.group_files import has_rows
 
 _OfSlices = Callable[[HudiTable, str | None, IndexDefinition, int], Extract]
 _BySpark = Callable[[SparkSession, HudiTable, FileListing, IndexDefinition, int], DataFrame]

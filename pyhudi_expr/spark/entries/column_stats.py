@@ -24,7 +24,7 @@ from pyhudi_expr.spark.jobs.slice_frames import Extract, read_slices
 from pyhudi_expr.tables.hudi_table import HudiTable
 from pyhudi_expr.tables.listing import FileListing
 from pyhudi_expr.tables.mdt.bytes.keys import column_stats_key, partition_stats_key
-from pyhudi_expr.tables.mdt.changes.partitions import IndexDefinition
+from pyhudi_expr.tables.mdt.index_definitions import IndexDefinition
 from pyhudi_expr.tables.mdt.records import payloads
 from pyhudi_expr.tables.mdt.records.metadata_records import COLUMN_STATS, PARTITION_STATS
 from pyhudi_expr.tables.mdt.records.value_types import Bound, ValueType

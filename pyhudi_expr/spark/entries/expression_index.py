@@ -40,7 +40,7 @@ from pyhudi_expr.tables.mdt.bytes.keys import (
     column_stats_key,
     expression_partition_stats_key,
 )
-from pyhudi_expr.tables.mdt.changes.partitions import IndexDefinition
+from pyhudi_expr.tables.mdt.index_definitions import IndexDefinition
 from pyhudi_expr.tables.mdt.records import payloads
 from pyhudi_expr.tables.mdt.records.bloom_filter import SIMPLE, FilterBuilder
 from pyhudi_expr.tables.mdt.records.metadata_records import COLUMN_STATS, PARTITION_STATS

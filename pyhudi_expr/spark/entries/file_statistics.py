@@ -24,7 +24,7 @@ from pyhudi_expr.spark.jobs.batch_runner import each_item
 from pyhudi_expr.spark.jobs.slice_frames import read_slices
 from pyhudi_expr.tables.hudi_table import HudiTable
 from pyhudi_expr.tables.listing import FileListing
-from pyhudi_expr.tables.mdt.changes.partitions import IndexDefinition
+from pyhudi_expr.tables.mdt.index_definitions import IndexDefinition
 from pyhudi_expr.tables.mdt.records.value_types import Bound, ValueType, value_type
 from pyhudi_expr.tables.parquet.calendars import INT96
 from pyhudi_expr.tables.slices.log_rows import log_values

@@ -23,7 +23,7 @@ from pyhudi_expr.tables.hudi_names import RECORD_INDEX
 from pyhudi_expr.tables.hudi_table import HudiTable
 from pyhudi_expr.tables.mdt.bytes.byte_strings import ByteStrings
 from pyhudi_expr.tables.mdt.bytes.keys import bloom_filter_key
-from pyhudi_expr.tables.mdt.changes.partitions import IndexDefinition
+from pyhudi_expr.tables.mdt.index_definitions import IndexDefinition
 from pyhudi_expr.tables.mdt.records import payloads
 from pyhudi_expr.tables.mdt.records.bloom_filter import SIMPLE, FilterBuilder, of_footer
 from pyhudi_expr.tables.slices.slice_files import FileSlice

@@ -28,7 +28,7 @@ from pyhudi_expr.errors import UnsupportedTable
 from pyhudi_expr.spark.jobs.shard_writer import constant_entries
 from pyhudi_expr.tables.hudi_table import HudiTable
 from pyhudi_expr.tables.mdt.bytes.keys import COMPONENT_END, COMPONENT_MARK, secondary_prefix
-from pyhudi_expr.tables.mdt.changes.partitions import IndexDefinition
+from pyhudi_expr.tables.mdt.index_definitions import IndexDefinition
 from pyhudi_expr.tables.mdt.records import payloads
 from pyhudi_expr.tables.mdt.store.index_records import value_texts
 from pyhudi_expr.tables.slices.slice_files import FileSlice

@@ -11,10 +11,10 @@ import pyarrow as pa
 
 from pyhudi_expr.arrays import arrow_schema_of, value_list
 from pyhudi_expr.spark.jobs.batch_runner import Batches, Step, gather_batches
-from pyhudi_expr.tables.mdt.log import reader as log_writer
-from pyhudi_expr.tables.mdt.store.file_group_names import file_id, log_file
+from pyhudi_expr.tables.mdt import log_files as log_writer
+from pyhudi_expr.tables.mdt.store.group_files import file_id, log_file
 from pyhudi_expr.tables.storage import Storage
-from pyhudi_expr.tables.timeline.writer import WrittenFile
+from pyhudi_expr.tables.timeline_writer import WrittenFile
 
 LOG_ENTRIES = "partition string, shard int, key binary, value binary"
 """Schema of a log's entries: the metadata partition, its shard, the record's key as UTF-8,

@@ -30,9 +30,9 @@ from pyhudi_expr.tables.mdt.bytes.byte_strings import ByteStrings
 from pyhudi_expr.tables.mdt.bytes.keys import shards as shards_of
 from pyhudi_expr.tables.mdt.hfile.writer import BLOCK_BYTES, LOOKUP_BLOCK_BYTES, write_batches
 from pyhudi_expr.tables.mdt.records.payloads import RECORD_SCHEMA
-from pyhudi_expr.tables.mdt.store.file_group_names import base_file, file_id, has_rows
+from pyhudi_expr.tables.mdt.store.group_files import base_file, file_id, has_rows
 from pyhudi_expr.tables.storage import Storage, is_unfinished
-from pyhudi_expr.tables.timeline.writer import WrittenFile
+from pyhudi_expr.tables.timeline_writer import WrittenFile
 
 ENTRIES = "shard int, key binary, value binary, version long"
 """Schema of a DataFrame of entries: the shard (from 0 on; those of a second index follow those of

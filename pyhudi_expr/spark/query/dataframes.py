@@ -39,7 +39,7 @@ from pyhudi_expr.tables.listing import FileListing, TableView
 from pyhudi_expr.tables.properties import StatedBuckets
 from pyhudi_expr.tables.slices.slice_files import check_supported
 from pyhudi_expr.tables.storage import using_storage_options
-from pyhudi_expr.tables.timeline.timeline import query_instant
+from pyhudi_expr.tables.timeline import query_instant
 
 _LOG = logging.getLogger(__name__)
 #: The option with which Hudi's reader maps the columns of older files.

@@ -24,7 +24,6 @@ from pyhudi_expr.tables.listing import FileListing
 from pyhudi_expr.tables.mdt.bytes.byte_strings import ByteStrings
 from pyhudi_expr.tables.mdt.bytes.keys import hashes
 from pyhudi_expr.tables.mdt.store.file_group import FileGroup
-from pyhudi_expr.tables.mdt.store.parallel_iter import THREADS
 from pyhudi_expr.tables.mdt.store.statistics import (
     ColumnStatistics,
     column_statistics,
@@ -32,6 +31,7 @@ from pyhudi_expr.tables.mdt.store.statistics import (
     read_statistics,
     to_table,
 )
+from pyhudi_expr.tables.parsing.budget import THREADS
 from pyhudi_expr.tables.storage import Storage
 
 BUCKET_BYTES = 32 << 20

@@ -20,8 +20,7 @@ from pyhudi_expr.arrays import AnyArray, BoolArray, Int64Array, arrow_array, arr
 from pyhudi_expr.errors import UnknownColumn
 from pyhudi_expr.expr.backend.index_filter import RFC28_COLUMNS, TOTAL_ROWS
 from pyhudi_expr.expr.bound import BoundColumn
-from pyhudi_expr.expr.bounds import Values
-from pyhudi_expr.expr.domains import MAX_ORDINAL, MIN_ORDINAL, Domain, domain_of
+from pyhudi_expr.expr.domains import MAX_ORDINAL, MIN_ORDINAL, Domain, Values, domain_of
 from pyhudi_expr.expr.terms import UnboundError, resolve
 from pyhudi_expr.index.prune import PruneOptions, Pruner
 from pyhudi_expr.index.row_counts import Counts

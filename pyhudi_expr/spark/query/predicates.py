@@ -20,8 +20,15 @@ from pyhudi_expr.expr.frontend.common.constants import conjunction
 from pyhudi_expr.expr.frontend.spark.catalyst import Unwritten, parse_catalyst
 from pyhudi_expr.expr.frontend.spark.nodes import CatalystError
 from pyhudi_expr.expr.nodes import ALWAYS, NEVER, HudiExpression, Unknown
-from pyhudi_expr.expr.semantics import Engine, Semantics
-from pyhudi_expr.expr.zones import FIRST_DAY, LAST_DAY, SECONDS_PER_DAY, Zone, zone_of
+from pyhudi_expr.expr.semantics import (
+    FIRST_DAY,
+    LAST_DAY,
+    SECONDS_PER_DAY,
+    Engine,
+    Semantics,
+    Zone,
+    zone_of,
+)
 from pyhudi_expr.spark.jobs.job_errors import JavaObject, jvm
 from pyhudi_expr.spark.query.query_plans import (
     depends_on_time,

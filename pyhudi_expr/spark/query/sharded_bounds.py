@@ -22,10 +22,9 @@ import pyarrow as pa
 from pyhudi_expr.arrays import BoolArray, Int64Array
 from pyhudi_expr.expr.bound import BoundColumn, BoundExpression, Leaf, columns, walk
 from pyhudi_expr.expr.evaluate import Evidence, StatisticsEvidence, as_array
-from pyhudi_expr.index.statistics.bounds_snapshots import BoundsSnapshots, KeptBounds
-from pyhudi_expr.index.statistics.column_bounds import ColumnBounds
+from pyhudi_expr.index.statistics.column_bounds import BoundsSnapshots, ColumnBounds, KeptBounds
 from pyhudi_expr.index.statistics.column_stats import ColumnStats, LoadedBounds
-from pyhudi_expr.index.statistics.streaming_evaluation import (
+from pyhudi_expr.index.statistics.joined_column_stats import (
     LeafAnswer,
     StreamingEvidence,
     max_leaves,
@@ -120,7 +119,7 @@ class ShardedEvaluation:
         loaded: LoadedBounds,
         partitions: BoolArray,
     ) -> Evidence:
-        """Evaluate, see `index.statistics.streaming_evaluation.evaluate_streaming`.
+        """Evaluate, see `index.statistics.joined_column_stats.evaluate_streaming`.
 
         Leaves over several columns are evaluated, too.
         """

@@ -48,8 +48,7 @@ from pyhudi_expr.tables.keys.definition import (
     split_names,
     virtual_keys,
 )
-from pyhudi_expr.tables.keys.generators import MissingKey
-from pyhudi_expr.tables.keys.java_text import JavaText
+from pyhudi_expr.tables.keys.generators import JavaText, MissingKey
 from pyhudi_expr.tables.locks import TableLock
 from pyhudi_expr.tables.storage import Storage
 

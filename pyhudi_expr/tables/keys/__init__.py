@@ -2,8 +2,8 @@
 
 A table with virtual keys leaves `_hoodie_record_key` empty; a key generator computes a row's key
 from its own columns. `definition` says which one (saved in `hoodie.properties`), `generators`
-computes the keys of Arrow batches byte for byte as Hudi's writers do, `java_text` formats values as
-Java does.
+computes the keys of Arrow batches byte for byte as Hudi's writers do, with values as Java writes
+them.
 
 A generator is any object with `keys(columns)`, so that a custom class can be used:
 

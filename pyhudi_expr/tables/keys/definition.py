@@ -30,8 +30,13 @@ import pyarrow as pa
 
 from pyhudi_expr.errors import HudiError, UnsupportedTable
 from pyhudi_expr.tables.hudi_names import META_COLUMNS, RECORD_KEY
-from pyhudi_expr.tables.keys.generators import HudiKeys, JoinedKeys, KeyGenerator, registered
-from pyhudi_expr.tables.keys.java_text import JavaText
+from pyhudi_expr.tables.keys.generators import (
+    HudiKeys,
+    JavaText,
+    JoinedKeys,
+    KeyGenerator,
+    registered,
+)
 from pyhudi_expr.tables.properties import TableProperties
 from pyhudi_expr.tables.schema import nested_type
 

@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pyhudi_expr.errors import HudiError
-from pyhudi_expr.optional_dependencies import require_extra
+from pyhudi_expr.installation import require_extra
 from pyhudi_expr.tables.locks.lease import Lease, LockLost, RenewedLease, wait_for
 from pyhudi_expr.tables.locks.settings import (
     DYNAMODB_ENDPOINT,

@@ -19,7 +19,7 @@ from datetime import datetime
 from pyhudi_expr.errors import CorruptFile, HudiError
 from pyhudi_expr.tables.hudi_names import HOODIE_DIR
 from pyhudi_expr.tables.locks.lease import Lease, LockLost, wait_for
-from pyhudi_expr.tables.parsing.json_texts import parse_json
+from pyhudi_expr.tables.parsing.budget import parse_json
 from pyhudi_expr.tables.process_owner import HOST, PROCESS, is_gone, this_process
 from pyhudi_expr.tables.storage import Storage
 

@@ -20,7 +20,7 @@ from pyhudi_expr.errors import CorruptFile, HudiError
 from pyhudi_expr.tables.hudi_names import HOODIE_DIR
 from pyhudi_expr.tables.locks.lease import Lease, LockLost, RenewedLease, wait_for
 from pyhudi_expr.tables.locks.settings import RENEWAL, RENEWAL_BEFORE, VALIDITY, whole_number
-from pyhudi_expr.tables.parsing.json_texts import parse_json
+from pyhudi_expr.tables.parsing.budget import parse_json
 from pyhudi_expr.tables.storage import Storage
 
 LEASE_FILE = f"{HOODIE_DIR}/.locks/table_lock.json"

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pyhudi_expr.errors import HudiError
-from pyhudi_expr.optional_dependencies import require_extra
+from pyhudi_expr.installation import require_extra
 from pyhudi_expr.tables.locks.lease import Lease, LockLost, LockNotAcquired
 from pyhudi_expr.tables.locks.settings import (
     ZOOKEEPER_BASE_PATH,

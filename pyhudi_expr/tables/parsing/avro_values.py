@@ -25,8 +25,7 @@ from pyhudi_expr.tables.parsing.avro_schemas import (
     refuse_empty,
     simple,
 )
-from pyhudi_expr.tables.parsing.budget import RAW, OverBudgetError, current, inflate
-from pyhudi_expr.tables.parsing.json_texts import parse_json
+from pyhudi_expr.tables.parsing.budget import RAW, OverBudgetError, current, inflate, parse_json
 
 #: Decodes the value at a position of the bytes; returns it, and the position behind it.
 Decoder: TypeAlias = Callable[[bytes, int], tuple[Any, int]]

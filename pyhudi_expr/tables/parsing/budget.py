@@ -7,18 +7,27 @@ call in C cannot be interrupted, so its size is checked before it.
 
 The budget is that of the context (`contextvars`); threads that work for a question run in a copy of
 its context (`in_context`). Without a question, as in a command, totals have no limit.
+
+JSON is decoded in pieces. Python's decoder is written in C and holds the interpreter's lock until
+it ends: other threads run between the pieces, and each draws on the budget. `iter_unordered` reads
+on several cores, as reading, uncompressing and decoding release that lock.
 """
 
 from __future__ import annotations
 
+import contextlib
 import contextvars
+import json
 import math
 import threading
 import time
 import zlib
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
-from typing import TypeVar
+from json import decoder
+from typing import Any, TypeAlias, TypeVar
 
 from pyhudi_expr.errors import CorruptFile
 
@@ -204,3 +213,105 @@ def inflate(content: bytes, form: int, file: str) -> bytes:
     if not inflater.eof:
         raise CorruptFile(file, "cannot be decompressed: the compressed bytes end early")
     return plain
+
+
+#: What JSON becomes in Python.
+Json: TypeAlias = Any
+
+#: Characters that are decoded at once, at first and at most. It takes less than a millisecond.
+_PIECES = 1 << 9, 1 << 16
+#: Memory of a value, at most, beside that of its characters: that of a dictionary with one item is
+#: 230 bytes. Each value follows one of the marks, and the item of a dictionary two.
+_VALUE_BYTES, _MARKS = 115, ",[{"
+
+_AT_ONCE = json.JSONDecoder()
+# Both call a function for each value that they hold; the decoder itself does so without its C part.
+_object: Any = decoder.JSONObject  # type: ignore[attr-defined]
+_array: Any = decoder.JSONArray  # type: ignore[attr-defined]
+
+
+def parse_json(text: str | bytes, file: str) -> Json:
+    """Decode a JSON text, as UTF-8 if it is bytes.
+
+    Raises:
+        CorruptFile: It is none, is nested too deeply, or takes more than a question may spend
+            (OverBudgetError); the message names `file`.
+    """
+    try:
+        decoded = text if isinstance(text, str) else text.decode()
+        return _InPieces(file).decode(decoded)
+    except ValueError as error:
+        raise CorruptFile(file, f"no JSON: {error}") from error
+    except RecursionError as error:
+        raise CorruptFile(file, "no JSON that is read: it is nested too deeply") from error
+
+
+class _InPieces(json.JSONDecoder):
+    """Decodes one text: what is short at once, what is long by its parts."""
+
+    def __init__(self, file: str) -> None:
+        super().__init__()
+        self._file = file
+        self._spent = 0
+        self.scan_once = self._value  # The name is that of the base, which calls it.
+
+    def _value(self, text: str, start: int) -> tuple[Json, int]:
+        value, end = self._decoded(text, start)
+        values = sum(text.count(mark, self._spent, end) for mark in _MARKS)
+        current().decoded(self._file, end - self._spent + _VALUE_BYTES * values)
+        self._spent = end
+        return value, end
+
+    def _decoded(self, text: str, start: int) -> tuple[Json, int]:
+        opening = text[start : start + 1]
+        if opening not in {"{", "["}:
+            return _AT_ONCE.raw_decode(text, start)
+        for piece in _PIECES:
+            with contextlib.suppress(ValueError):  # It is longer, or none.
+                value, length = _AT_ONCE.raw_decode(text[start : start + piece])
+                return value, start + length
+        if opening == "{":
+            return _object((text, start + 1), self.strict, self._value, None, None)
+        return _array((text, start + 1), self._value)
+
+
+_Item = TypeVar("_Item")
+THREADS = 2
+_ALONE = 2
+REMOTE_THREADS = 16
+"""For sources that mostly wait for a network."""
+
+
+def iter_unordered(sources: Iterable[Iterator[_Item]], threads: int = THREADS) -> Iterator[_Item]:
+    """Return all items of all sources (none is None), as they come; raise their exceptions.
+
+    `threads` sources are read at a time, each by one thread. The next item of a source is prepared
+    while the current one is processed, and no further ones: as many items as threads, and one, are
+    in memory. A single source is read by the calling thread for two items: most that
+    are read again after a commit have fewer, and to start a thread takes longer than they do.
+    One thread is the calling one.
+    """
+    if threads == 1:
+        for source in sources:
+            yield from source
+        return
+    idle = deque(sources)
+    if len(idle) == 1:
+        for _ in range(_ALONE):
+            item = next(idle[0], None)
+            if item is None:
+                return
+            yield item
+    following = in_context(next)
+    making: dict[Future[_Item | None], Iterator[_Item]] = {}
+    with ThreadPoolExecutor(threads, thread_name_prefix="reading") as pool:
+        while idle or making:
+            while idle and len(making) < threads:
+                source = idle.popleft()
+                making[pool.submit(following, source, None)] = source
+            for made in wait(making, return_when=FIRST_COMPLETED).done:
+                source = making.pop(made)
+                item = made.result()
+                if item is not None:
+                    making[pool.submit(following, source, None)] = source
+                    yield item

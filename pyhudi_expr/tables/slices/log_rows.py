@@ -21,17 +21,12 @@ from pyhudi_expr.errors import CorruptFile, UnsupportedTable
 from pyhudi_expr.expr.nodes import PythonValue
 from pyhudi_expr.tables.hudi_names import OPERATION, RECORD_KEY
 from pyhudi_expr.tables.keys.key_storage import count_keys
-from pyhudi_expr.tables.mdt.log.reader import (
-    BlockKind,
-    LogBlock,
-    LogFile,
-    without_rolled_back,
-)
+from pyhudi_expr.tables.mdt.log_files import BlockKind, LogBlock, LogFile, without_rolled_back
 from pyhudi_expr.tables.parsing.avro_values import RecordReader, record_reader, with_decimals
-from pyhudi_expr.tables.parsing.json_texts import parse_json
+from pyhudi_expr.tables.parsing.budget import parse_json
 from pyhudi_expr.tables.schema import arrow_schema
 from pyhudi_expr.tables.storage import Storage
-from pyhudi_expr.tables.timeline.timeline import Timeline
+from pyhudi_expr.tables.timeline import Timeline
 
 _VERSION_WITH_COUNT = 1
 _DATA = frozenset({BlockKind.PARQUET, BlockKind.AVRO})

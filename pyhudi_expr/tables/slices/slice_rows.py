@@ -23,7 +23,7 @@ from pyhudi_expr.errors import CorruptFile, HudiError, UnsupportedTable
 from pyhudi_expr.tables.hudi_table import HudiTable
 from pyhudi_expr.tables.keys.definition import key_definition
 from pyhudi_expr.tables.listing import FileListing
-from pyhudi_expr.tables.mdt.log.reader import BlockKind, LogBlock, LogFile
+from pyhudi_expr.tables.mdt.log_files import BlockKind, LogBlock, LogFile
 from pyhudi_expr.tables.parquet.calendars import INT96, INT96_UNIT, LegacyCalendar, stored_schema
 from pyhudi_expr.tables.properties import SliceMerging, TableType, slice_merging
 from pyhudi_expr.tables.schema import arrow_schema

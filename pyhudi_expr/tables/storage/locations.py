@@ -13,14 +13,7 @@ from pyarrow import fs
 from pyhudi_expr.arrays import DAMAGE_ERRORS
 from pyhudi_expr.errors import HudiError
 from pyhudi_expr.tables.storage.entries import Backend
-from pyhudi_expr.tables.storage.file_system import FileSystemBackend
-from pyhudi_expr.tables.storage.hadoop.configuration import (
-    LIBHDFS,
-    VIA_OPTION,
-    WEBHDFS,
-    in_our_words,
-)
-from pyhudi_expr.tables.storage.local_files import LocalBackend
+from pyhudi_expr.tables.storage.file_system import FileSystemBackend, LocalBackend
 from pyhudi_expr.tables.storage.process_options import LINKS_INSIDE, LINKS_OPTION
 
 if TYPE_CHECKING:
@@ -75,12 +68,14 @@ def locate(uri: str, options: Mapping[str, str]) -> Location:
             path = trim(re.sub(r"^/*", "/", path))
             within = path if options.get(LINKS_OPTION) == LINKS_INSIDE else None
             return Location(LocalBackend(fs.LocalFileSystem(), within), path)
-        if scheme in _WEBHDFS_SCHEMES or (scheme in HDFS_SCHEMES and via(options) == WEBHDFS):
+        if scheme in _WEBHDFS_SCHEMES or (scheme in HDFS_SCHEMES and _is_by_rest(options)):
             return _webhdfs(uri, scheme, rest, options)
         if scheme in _OBJECT_SCHEMES:
             return _object_store(uri, scheme, rest, options)
         filesystem, path = fs.FileSystem.from_uri(f"{scheme}:{rest}")
     except DAMAGE_ERRORS as error:
+        from pyhudi_expr.tables.storage.hadoop.configuration import in_our_words
+
         raise HudiError(f"{uri}: the file system cannot be used: {in_our_words(error)}") from error
     return Location(FileSystemBackend(filesystem), trim(path))
 
@@ -126,9 +121,15 @@ def _address(scheme: str, authority: str, options: Mapping[str, str]) -> StoreAd
     return object_options.azure(container, account, endpoint, options)
 
 
+def _is_by_rest(options: Mapping[str, str]) -> bool:
+    # On use: most tables are not on HDFS.
+    from pyhudi_expr.tables.storage.hadoop.configuration import WEBHDFS, via
+
+    return via(options) == WEBHDFS
+
+
 def _webhdfs(uri: str, scheme: str, rest: str, options: Mapping[str, str]) -> Location:
     """Return the file system and the path of `//authority/path`, by WebHDFS."""
-    # On use: most tables are elsewhere.
     from pyhudi_expr.tables.storage.hadoop import name_nodes
     from pyhudi_expr.tables.storage.hadoop.backend import WebHdfsBackend
 
@@ -145,15 +146,3 @@ def _webhdfs(uri: str, scheme: str, rest: str, options: Mapping[str, str]) -> Lo
     except HudiError as error:
         raise HudiError(f"{uri}: {error}") from None
     return Location(WebHdfsBackend(nodes), _cleaned(path))
-
-
-def via(options: Mapping[str, str]) -> str:
-    """Return by what `hdfs://` is read, WEBHDFS or LIBHDFS.
-
-    Raises:
-        HudiError: The option has another value.
-    """
-    named = options.get(VIA_OPTION) or LIBHDFS
-    if named not in (WEBHDFS, LIBHDFS):
-        raise HudiError(f"the storage option {VIA_OPTION}: expected {WEBHDFS} or {LIBHDFS}")
-    return named

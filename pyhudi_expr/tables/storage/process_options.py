@@ -16,7 +16,7 @@ from types import MappingProxyType
 from pyhudi_expr.errors import HudiError
 from pyhudi_expr.user_settings import STORAGE_OPTIONS, settings_in_file, variable
 
-#: By this option local directories are opened with links confined, see `local_files`.
+#: By this option local directories are opened with links confined, see `file_system`.
 LINKS_OPTION, LINKS_INSIDE = "local_links", "inside"
 
 

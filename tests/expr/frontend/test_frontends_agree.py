@@ -19,7 +19,7 @@ from pyhudi_expr.errors import FilterNotApplicable
 from pyhudi_expr.expr.backend.sql import Dialect, InexpressibleInSqlError, to_sql
 from pyhudi_expr.expr.bind import bind
 from pyhudi_expr.expr.bound import BoundColumn, unknown_reasons
-from pyhudi_expr.expr.bounds import Bounds
+from pyhudi_expr.expr.domains import Bounds
 from pyhudi_expr.expr.evaluate import StatisticsEvidence, as_array, may_be
 from pyhudi_expr.expr.frontend.arrow.expressions import parse_arrow
 from pyhudi_expr.expr.frontend.arrow.filter_lists import parse_filters

@@ -13,7 +13,7 @@ from pyspark.sql import DataFrame, SparkSession
 from devtools.tables import HudiTable, TableSpec, TableType, create, upsert
 from pyhudi_expr.manage.hive.session import QueryError
 from pyhudi_expr.tables.hudi_table import HudiTable as OpenTable
-from pyhudi_expr.tables.timeline.timeline import Instant
+from pyhudi_expr.tables.timeline import Instant
 from tests.hive.history_tables import spark_rows
 from tests.hive.query_results import FETCH, TEZ, Hive, Rows
 

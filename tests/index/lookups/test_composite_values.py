@@ -26,7 +26,7 @@ from pyhudi_expr.index.lookups.value_places import extension_text, lookup_values
 from pyhudi_expr.index.partition_semantics import FROM_FILES
 from pyhudi_expr.index.planner import Question
 from pyhudi_expr.tables.mdt.bytes.keys import composite_value
-from pyhudi_expr.tables.mdt.changes.partitions import IndexDefinition
+from pyhudi_expr.tables.mdt.index_definitions import IndexDefinition
 from pyhudi_expr.tables.properties import SliceMerging
 from tests.example_counts import examples
 from tests.expr.oracle import truths

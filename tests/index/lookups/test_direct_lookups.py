@@ -11,8 +11,8 @@ from time import perf_counter
 import numpy as np
 import pytest
 
+from pyhudi_expr import computed_once
 from pyhudi_expr.expr.frontend.sql.parser import parse_predicate
-from pyhudi_expr.index.lookups import lazy_value
 from pyhudi_expr.index.lookups import record_index as of_records
 from pyhudi_expr.index.lookups import secondary_index as of_values
 from pyhudi_expr.index.lookups.record_index import RecordIndex, record_index, slices_with
@@ -159,7 +159,7 @@ def test_a_query_does_not_wait_for_a_long_count(
     pruner = Pruner(PruneOptions(footer_wait=20))
     request = PruneRequest(parse_predicate("txn_id IN ('TXN-001', 'TXN-007')"))
     started = perf_counter()
-    with lazy_value._ONE_AT_A_TIME:
+    with computed_once._ONE_AT_A_TIME:
         early = pruner.prune(str(golden[INDEXED[1]]), request)
     assert perf_counter() - started < 15
     uncounted = "record_index is not used yet: it has no certificate"

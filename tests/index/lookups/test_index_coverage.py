@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from pyhudi_expr.index.lookups.index_coverage import covered_slices
+from pyhudi_expr.index.lookups.slice_proofs import covered_slices
 from pyhudi_expr.tables.hudi_table import HudiTable
 from pyhudi_expr.tables.listing import TableView
 from pyhudi_expr.tables.mdt.store.metadata_table import MetadataTable, current_listing

@@ -9,7 +9,7 @@ import threading
 
 import pytest
 
-from pyhudi_expr.index.lookups.lazy_value import LazyValue
+from pyhudi_expr.computed_once import LazyValue
 
 
 def test_a_value_is_computed_once_by_its_first_reader() -> None:
@@ -49,8 +49,8 @@ def test_an_error_is_raised_and_the_computation_retried() -> None:
 def test_a_process_that_ends_stops_what_is_computed_in_the_background() -> None:
     code = """
 import time
-from pyhudi_expr.index.lookups.lazy_value import LazyValue
-from pyhudi_expr.index.lookups.lazy_value import check_running
+from pyhudi_expr.computed_once import LazyValue
+from pyhudi_expr.computed_once import check_running
 
 def endless():
     while True:

@@ -14,14 +14,14 @@ import pyarrow.parquet as pq
 import pytest
 
 from pyhudi_expr.arrays import BoolArray
+from pyhudi_expr.computed_once import LazyValue
 from pyhudi_expr.index.lookups import secondary_index
-from pyhudi_expr.index.lookups.hashed_entries import HashedEntries
-from pyhudi_expr.index.lookups.lazy_value import LazyValue
 from pyhudi_expr.index.lookups.record_index import RecordIndex, record_index
 from pyhudi_expr.index.lookups.secondary_index import SecondaryIndex, secondary_indexes
 from pyhudi_expr.index.prune import PruneOptions, Pruner
 from pyhudi_expr.tables.hudi_table import HudiTable
 from pyhudi_expr.tables.listing import FileListing, TableView
+from pyhudi_expr.tables.mdt.store.hashed_records import HashedEntries
 from pyhudi_expr.tables.mdt.store.metadata_table import MetadataTable, current_listing
 from tests.index.prune.matching_slices import request
 

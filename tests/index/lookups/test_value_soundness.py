@@ -16,12 +16,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pyhudi_expr.arrays import BoolArray
-from pyhudi_expr.index.lookups.hashed_entries import HashedEntries
 from pyhudi_expr.index.lookups.record_index import KeyLocations
 from pyhudi_expr.index.lookups.secondary_index import trusted_slices
 from pyhudi_expr.index.lookups.value_places import locate_values
 from pyhudi_expr.tables.mdt.bytes.byte_strings import ByteStrings
 from pyhudi_expr.tables.mdt.bytes.keys import Hashes, hashes
+from pyhudi_expr.tables.mdt.store.hashed_records import HashedEntries
 
 GROUPS, KEYS, VALUES = 4, 4, 3
 

@@ -12,12 +12,13 @@ import pytest
 
 from pyhudi_expr.expr.bind import bind
 from pyhudi_expr.expr.bound import BoundColumn, columns
-from pyhudi_expr.expr.bounds import Bounds
+from pyhudi_expr.expr.domains import Bounds
+from pyhudi_expr.index import known_tables
 from pyhudi_expr.index.prune import PruneOptions, Pruner, PruneRequest
 from pyhudi_expr.index.snapshot import TableSnapshot
 from pyhudi_expr.service.answers.encoding import counts, kept_slices, verdicts
 from pyhudi_expr.tables.listing import FileListing
-from pyhudi_expr.tables.mdt.store import listing_following, listing_snapshots
+from pyhudi_expr.tables.mdt.store import listing_state
 from tests.index.prune.matching_slices import request
 
 _TEXTS = ("partitions", "slice_file_id", "slice_base_instant", "file_name", "file_instants")
@@ -31,8 +32,8 @@ _NUMBERS = (
 def small_tables_followed() -> Iterator[None]:
     """Lets a new instant be made of the earlier one, however few files the table has."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(listing_snapshots, "LEAST_FILES", 1)
-        patch.setattr(listing_following, "LEAST_SHARE", 1)
+        patch.setattr(listing_state, "LEAST_FILES", 1)
+        patch.setattr(known_tables, "LEAST_SHARE", 1)
         yield
 
 

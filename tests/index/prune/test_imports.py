@@ -14,7 +14,7 @@ _HEAVY = (
     "asyncio",
 )
 #: Of the package itself, for the text of a predicate and a table with all indexes of keys.
-_MOST_MODULES = 156
+_MOST_MODULES = 120
 
 _OF_A_TREE = """
 import pyarrow as pa

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-from pyhudi_expr.expr.bounds import Bounds
+from pyhudi_expr.expr.domains import Bounds
 from pyhudi_expr.index.statistics.column_bounds import ColumnBounds, no_rows
 from tests.index.statistics_entries import UNKNOWN, column, plain
 

@@ -14,7 +14,7 @@ from pyhudi_expr.expr.frontend.sql.parser import parse_predicate
 from pyhudi_expr.index.prune import PruneOptions, Pruner, PruneRequest, PruneResult
 from pyhudi_expr.index.statistics.column_bounds import ColumnBounds
 from pyhudi_expr.index.statistics.column_stats import BoundsLimits, ColumnStats
-from pyhudi_expr.index.statistics.streaming_evaluation import StreamingEvidence
+from pyhudi_expr.index.statistics.joined_column_stats import StreamingEvidence
 from pyhudi_expr.tables.hudi_names import COLUMN_STATS
 from pyhudi_expr.tables.hudi_table import HudiTable
 from pyhudi_expr.tables.listing import TableView

@@ -16,7 +16,7 @@ from bench.tables.synthetic import ROWS_PER_FILE, write_table
 from pyhudi_expr.arrays import Int64Array
 from pyhudi_expr.expr.bind import bind
 from pyhudi_expr.expr.bound import BoundColumn, columns
-from pyhudi_expr.expr.bounds import Bounds
+from pyhudi_expr.expr.domains import Bounds
 from pyhudi_expr.expr.evaluate import Statistics, StatisticsEvidence, as_array, may_be
 from pyhudi_expr.expr.frontend.sql.parser import parse_predicate
 from pyhudi_expr.expr.semantics import here

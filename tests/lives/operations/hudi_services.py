@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from random import Random
 
-from pyhudi_expr.tables.timeline.timeline import Instant
+from pyhudi_expr.tables.timeline import Instant
 from tests.lives.life import Inapplicable, Life
 from tests.lives.operations.hudi_writes import is_mor, no_dead_write
 from tests.lives.operations.operation import Operation, Owner

@@ -22,6 +22,7 @@ from pyhudi_expr.tables.hudi_names import (
 )
 from pyhudi_expr.tables.hudi_table import HudiTable
 from pyhudi_expr.tables.locks import TableLock
+from pyhudi_expr.tables.mdt import log_files as log_writer
 from pyhudi_expr.tables.mdt.bytes.byte_strings import ByteStrings
 from pyhudi_expr.tables.mdt.bytes.keys import (
     bloom_filter_key,
@@ -35,24 +36,15 @@ from pyhudi_expr.tables.mdt.bytes.keys import (
     split_secondary_key,
 )
 from pyhudi_expr.tables.mdt.changes import bootstrap
-from pyhudi_expr.tables.mdt.changes.partitions import (
-    IndexDefinition,
-    NewPartition,
-    add_definitions,
-    begin_groups,
-    move_partitions,
-)
+from pyhudi_expr.tables.mdt.changes.partitions import NewPartition, begin_groups, move_partitions
 from pyhudi_expr.tables.mdt.hfile import writer as hfile_writer
-from pyhudi_expr.tables.mdt.log import reader as log_writer
+from pyhudi_expr.tables.mdt.index_definitions import IndexDefinition, add_definitions
 from pyhudi_expr.tables.mdt.records import metadata_records, payloads
-from pyhudi_expr.tables.mdt.records.bloom_filter import (
-    SIMPLE,
-    FilterBuilder,
-)
+from pyhudi_expr.tables.mdt.records.bloom_filter import SIMPLE, FilterBuilder
 from pyhudi_expr.tables.mdt.records.payloads import RECORD_SCHEMA
-from pyhudi_expr.tables.mdt.store import file_group_names
+from pyhudi_expr.tables.mdt.store import group_files
 from pyhudi_expr.tables.slices.slice_files import FileSlice
-from pyhudi_expr.tables.timeline.writer import Action, WrittenFile, commit_record
+from pyhudi_expr.tables.timeline_writer import Action, WrittenFile, commit_record
 from tests.manage.audit.living_rows import (
     BLOOMS,
     BY_NAME,
@@ -129,8 +121,8 @@ class LivingMetadata:
         move_partitions(table, added=[name for name in SHARDS if name != FILES])
 
     def _base(self, partition: str, number: int, instant: str, content: bytes) -> WrittenFile:
-        group = file_group_names.file_id(partition, number)
-        path = f"{partition}/{file_group_names.base_file(group, '0-0-0', instant)}"
+        group = group_files.file_id(partition, number)
+        path = f"{partition}/{group_files.base_file(group, '0-0-0', instant)}"
         (self.path / METADATA_DIR / path).write_bytes(content)
         return WrittenFile(group, path, len(content), 1)
 
@@ -142,8 +134,8 @@ class LivingMetadata:
             for number, of_shard in enumerate(self._by_shard(partition, own)):
                 content = self._block(instant, of_shard)
                 if content:
-                    group = file_group_names.file_id(partition, number)
-                    name = file_group_names.log_file(group, "0-1-0", instant)
+                    group = group_files.file_id(partition, number)
+                    name = group_files.log_file(group, "0-1-0", instant)
                     metadata.storage.write(f"{partition}/{name}", content)
                     path = f"{partition}/{name}"
                     files.append(WrittenFile(group, path, len(content), 1, is_log=True))

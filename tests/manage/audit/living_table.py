@@ -19,26 +19,15 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from pyhudi_expr.tables import hudi_names
-from pyhudi_expr.tables.hudi_names import (
-    COLUMN_STATS,
-    FILES,
-    PARTITION_MARKER,
-    RECORD_INDEX,
-)
-from pyhudi_expr.tables.mdt.bytes.keys import (
-    bloom_filter_key,
-    column_stats_key,
-    partition_key,
-)
+from pyhudi_expr.tables.hudi_names import COLUMN_STATS, FILES, PARTITION_MARKER, RECORD_INDEX
+from pyhudi_expr.tables.mdt.bytes.keys import bloom_filter_key, column_stats_key, partition_key
 from pyhudi_expr.tables.mdt.hfile import writer as hfile_writer
 from pyhudi_expr.tables.mdt.records import metadata_records, payloads
-from pyhudi_expr.tables.mdt.records.bloom_filter import (
-    SIMPLE,
-)
+from pyhudi_expr.tables.mdt.records.bloom_filter import SIMPLE
 from pyhudi_expr.tables.mdt.records.payloads import RECORD_SCHEMA
 from pyhudi_expr.tables.mdt.store.compaction import compact_group
 from pyhudi_expr.tables.mdt.store.metadata_table import MetadataTable
-from pyhudi_expr.tables.timeline.writer import Action, WrittenFile, commit_record
+from pyhudi_expr.tables.timeline_writer import Action, WrittenFile, commit_record
 from tests.manage.audit.living_metadata import LivingMetadata
 from tests.manage.audit.living_rows import (
     AVRO,

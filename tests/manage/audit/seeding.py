@@ -11,16 +11,9 @@ from typing import Any
 
 from pyhudi_expr.index.catalog.registry import Store
 from pyhudi_expr.manage.audit.findings import Fault, Reader
-from pyhudi_expr.tables.hudi_names import (
-    COLUMN_STATS,
-    PARTITION_STATS,
-)
-from pyhudi_expr.tables.mdt.bytes.keys import (
-    column_stats_key,
-    partition_stats_key,
-    secondary_key,
-)
-from pyhudi_expr.tables.mdt.extension.changes import Extension
+from pyhudi_expr.tables.hudi_names import COLUMN_STATS, PARTITION_STATS
+from pyhudi_expr.tables.mdt.bytes.keys import column_stats_key, partition_stats_key, secondary_key
+from pyhudi_expr.tables.mdt.extension_changes import Extension
 from pyhudi_expr.tables.mdt.hfile import writer as hfile_writer
 from pyhudi_expr.tables.mdt.records import payloads
 from pyhudi_expr.tables.mdt.records.metadata_records import Payload, decode

@@ -26,8 +26,8 @@ from pyhudi_expr.tables.hudi_names import (
     RECORD_KEY,
 )
 from pyhudi_expr.tables.hudi_table import HudiTable
-from pyhudi_expr.tables.mdt.log import reader as log_writer
-from pyhudi_expr.tables.mdt.log.reader import LogFile
+from pyhudi_expr.tables.mdt import log_files as log_writer
+from pyhudi_expr.tables.mdt.log_files import LogFile
 from pyhudi_expr.tables.mdt.records import payloads
 from pyhudi_expr.tables.mdt.records.metadata_records import Payload
 from pyhudi_expr.tables.mdt.store.metadata_table import MetadataTable

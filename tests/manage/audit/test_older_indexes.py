@@ -10,7 +10,7 @@ from pyhudi_expr.manage.audit.findings import Fault, Finding, Reader
 from pyhudi_expr.manage.audit.runner import AuditOptions, audit
 from pyhudi_expr.tables.hudi_table import HudiTable
 from pyhudi_expr.tables.mdt.bytes.keys import secondary_key
-from pyhudi_expr.tables.mdt.changes.partitions import add_definitions, index_definitions
+from pyhudi_expr.tables.mdt.index_definitions import add_definitions, index_definitions
 from tests.manage.audit.living_rows import BY_NUMBER
 from tests.manage.audit.living_table import LivingTable
 from tests.manage.audit.seeding import first, tampered

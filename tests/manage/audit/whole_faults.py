@@ -23,10 +23,8 @@ from pyhudi_expr.tables.hudi_names import (
     RECORD_INDEX,
     TABLE_NAME,
 )
-from pyhudi_expr.tables.mdt.bytes.keys import (
-    secondary_key,
-)
-from pyhudi_expr.tables.mdt.extension.changes import Extension
+from pyhudi_expr.tables.mdt.bytes.keys import secondary_key
+from pyhudi_expr.tables.mdt.extension_changes import Extension
 from pyhudi_expr.tables.mdt.hfile import writer as hfile_writer
 from pyhudi_expr.tables.mdt.records.payloads import RECORD_SCHEMA
 from tests.manage.audit.living_rows import BLOOMS, BY_NAME, BY_NUMBER, LOWERED, LOWERED_FILTER

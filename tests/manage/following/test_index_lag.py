@@ -11,7 +11,7 @@ import pytest
 
 from pyhudi_expr.service.staleness import index_lags
 from pyhudi_expr.tables.hudi_table import HudiTable
-from pyhudi_expr.tables.mdt.extension.reader import Extension
+from pyhudi_expr.tables.mdt.extension import Extension
 from tests.tables.mdt.extension import example_index
 
 

@@ -31,22 +31,23 @@ from pyhudi_expr.manage.virtual_keys import DisableVirtualKeys, Rewritten, enabl
 from pyhudi_expr.tables.hudi_names import METADATA_DIR, RECORD_INDEX
 from pyhudi_expr.tables.hudi_table import HudiTable
 from pyhudi_expr.tables.locks import TableLock
+from pyhudi_expr.tables.mdt import extension_changes as extension
+from pyhudi_expr.tables.mdt import log_files as log_writer
 from pyhudi_expr.tables.mdt.bytes.keys import secondary_key
 from pyhudi_expr.tables.mdt.changes import async_indexing, bootstrap, recovery
-from pyhudi_expr.tables.mdt.changes.partitions import COLUMN_TYPE, IndexDefinition, NewPartition
+from pyhudi_expr.tables.mdt.changes.partitions import NewPartition
 from pyhudi_expr.tables.mdt.changes.rollback import reserve_disk_space, rollback_on_failure
-from pyhudi_expr.tables.mdt.extension import changes as extension
-from pyhudi_expr.tables.mdt.extension.changes import Change, Extension
-from pyhudi_expr.tables.mdt.extension.reader import Coverage, identities
+from pyhudi_expr.tables.mdt.extension import Coverage, identities
+from pyhudi_expr.tables.mdt.extension_changes import Change, Extension
 from pyhudi_expr.tables.mdt.hfile import writer as hfile_writer
-from pyhudi_expr.tables.mdt.log import reader as log_writer
+from pyhudi_expr.tables.mdt.index_definitions import COLUMN_TYPE, IndexDefinition
 from pyhudi_expr.tables.mdt.records import payloads
 from pyhudi_expr.tables.mdt.records.payloads import RECORD_SCHEMA
-from pyhudi_expr.tables.mdt.store import file_group_names
+from pyhudi_expr.tables.mdt.store import group_files
 from pyhudi_expr.tables.mdt.store.compaction import compact_group
 from pyhudi_expr.tables.slices.slice_rows import scalar_type
 from pyhudi_expr.tables.storage import Storage
-from pyhudi_expr.tables.timeline.writer import WrittenFile
+from pyhudi_expr.tables.timeline_writer import WrittenFile
 
 BY_NAME, BY_NUMBER, OWN = "by_name", "by_number", RECORD_INDEX
 COLUMNS = {BY_NAME: "name", BY_NUMBER: "intField"}
@@ -127,8 +128,8 @@ def refresh_extension(uri: str) -> None:
         files = []
         for definition in change.before.definitions.values():
             content = log_writer.records(change.instant, cells(table, definition))
-            group = file_group_names.file_id(definition.name, 0)
-            name = file_group_names.log_file(group, "0-0-0", change.instant)
+            group = group_files.file_id(definition.name, 0)
+            name = group_files.log_file(group, "0-0-0", change.instant)
             path = f"{definition.name}/{name}"
             change.storage.write(path, content)
             files.append(WrittenFile(group, path, len(content), 1, is_log=True))
@@ -291,8 +292,8 @@ def _hfile(own: Sequence[tuple[bytes, bytes]]) -> bytes:
 
 
 def _base(metadata: Storage, partition: str, instant: str, content: bytes) -> WrittenFile:
-    group = file_group_names.file_id(partition, 0)
-    path = f"{partition}/{file_group_names.base_file(group, '0-0-0', instant)}"
+    group = group_files.file_id(partition, 0)
+    path = f"{partition}/{group_files.base_file(group, '0-0-0', instant)}"
     metadata.write(path, content)
     return WrittenFile(group, path, len(content), 4)
 

@@ -19,7 +19,7 @@ from pyhudi_expr.expr.frontend.sql.parser import parse_predicate
 from pyhudi_expr.index.catalog.status import State, index_statuses
 from pyhudi_expr.index.prune import Pruner, PruneRequest
 from pyhudi_expr.tables.hudi_table import HudiTable
-from pyhudi_expr.tables.mdt.extension.changes import EXTENSION_DIR
+from pyhudi_expr.tables.mdt.extension_changes import EXTENSION_DIR
 from pyhudi_expr.tables.storage import Storage
 from tests.manage.indexing import sparkless_indexes
 from tests.manage.indexing.sparkless_indexes import BY_NAME, BY_NUMBER, OWN, rows

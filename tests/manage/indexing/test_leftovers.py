@@ -20,7 +20,8 @@ from pyhudi_expr.manage.operations import Action
 from pyhudi_expr.tables.hudi_names import METADATA_DIR
 from pyhudi_expr.tables.hudi_table import HudiTable
 from pyhudi_expr.tables.locks import TableLock
-from pyhudi_expr.tables.mdt.changes.partitions import index_definitions, move_partitions
+from pyhudi_expr.tables.mdt.changes.partitions import move_partitions
+from pyhudi_expr.tables.mdt.index_definitions import index_definitions
 from pyhudi_expr.tables.process_owner import PROCESS, this_process
 from tests.tables.directory_contents import contents
 

@@ -15,17 +15,14 @@ from pyhudi_expr.tables.hudi_names import METADATA_DIR
 from pyhudi_expr.tables.hudi_table import HudiTable
 from pyhudi_expr.tables.locks import LockLost, TableLock
 from pyhudi_expr.tables.locks.storage_lease import LEASE_FILE, LeaseRecord, LeaseTimes, StorageLock
+from pyhudi_expr.tables.mdt import extension_changes as extension
 from pyhudi_expr.tables.mdt.changes import async_indexing
 from pyhudi_expr.tables.mdt.changes.bootstrap import ensure_metadata_table
-from pyhudi_expr.tables.mdt.changes.partitions import (
-    IndexDefinition,
-    NewPartition,
-    index_definitions,
-)
-from pyhudi_expr.tables.mdt.extension import changes as extension
-from pyhudi_expr.tables.mdt.extension.reader import Coverage
+from pyhudi_expr.tables.mdt.changes.partitions import NewPartition
+from pyhudi_expr.tables.mdt.extension import Coverage
+from pyhudi_expr.tables.mdt.index_definitions import IndexDefinition, index_definitions
 from pyhudi_expr.tables.storage import Storage
-from pyhudi_expr.tables.timeline.writer import WrittenFile
+from pyhudi_expr.tables.timeline_writer import WrittenFile
 from tests.stored_files import StoredFiles
 
 pytestmark = pytest.mark.s3

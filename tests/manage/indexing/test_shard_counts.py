@@ -10,7 +10,7 @@ from bench.tables.synthetic import write_table
 from pyhudi_expr.manage.indexing import build_options
 from pyhudi_expr.manage.indexing.build_options import shard_count
 from pyhudi_expr.tables.hudi_table import HudiTable
-from pyhudi_expr.tables.mdt.changes.partitions import IndexDefinition
+from pyhudi_expr.tables.mdt.index_definitions import IndexDefinition
 
 
 def definition(type_: str, columns: int) -> IndexDefinition:

@@ -20,7 +20,7 @@ from pyhudi_expr.service.answers import encoding as module
 from pyhudi_expr.service.answers.encoding import kept_slices
 from pyhudi_expr.tables.hudi_table import HudiTable
 from pyhudi_expr.tables.listing import TableView
-from pyhudi_expr.tables.timeline.timeline import Timeline
+from pyhudi_expr.tables.timeline import Timeline
 from tests.service.test_verdicts import result
 
 NO_INSTANTS = Timeline(())

@@ -24,7 +24,7 @@ from pyhudi_expr.service.answers.openings import Openings
 from pyhudi_expr.service.handler import PruningHandler
 from pyhudi_expr.service.metrics import Metrics
 from pyhudi_expr.service.settings import ServiceSettings
-from pyhudi_expr.tables.storage.local_files import LocalBackend
+from pyhudi_expr.tables.storage.file_system import LocalBackend
 from tests.service.running_server import PATIENCE, running_server
 
 ALMOST_NONE, AMPLE = 1, int(PATIENCE * 1000)

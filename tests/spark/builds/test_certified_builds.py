@@ -24,7 +24,7 @@ from pyhudi_expr.tables.hudi_names import RECORD_INDEX
 from pyhudi_expr.tables.hudi_table import HudiTable as OpenedTable
 from pyhudi_expr.tables.mdt.certificates import stored
 from pyhudi_expr.tables.mdt.certificates.certificates import decoded_values
-from pyhudi_expr.tables.mdt.extension.reader import Extension
+from pyhudi_expr.tables.mdt.extension import Extension
 from pyhudi_expr.tables.mdt.store.metadata_table import MetadataTable
 from tests.index.prune.changes.direct_lookups import looked_up_directly
 from tests.index.prune.changes.test_long_lived_pruner import rows

@@ -18,7 +18,7 @@ from pyhudi_expr.manage.indexing.build_options import BuildResult
 from pyhudi_expr.spark.builds.verification import verify
 from pyhudi_expr.spark.indexes import execute
 from pyhudi_expr.tables.hudi_table import HudiTable as OpenedTable
-from pyhudi_expr.tables.mdt.extension.reader import Extension
+from pyhudi_expr.tables.mdt.extension import Extension
 from tests.index.prune.matching_slices import INDEXES_ALONE, assert_no_row_lost, read
 
 pytestmark = pytest.mark.spark

@@ -24,7 +24,7 @@ from pyhudi_expr.spark.builds.verification import verify
 from pyhudi_expr.spark.indexes import execute
 from pyhudi_expr.tables.hudi_table import HudiTable
 from pyhudi_expr.tables.listing import TableView
-from pyhudi_expr.tables.mdt.extension.changes import EXTENSION_DIR
+from pyhudi_expr.tables.mdt.extension_changes import EXTENSION_DIR
 from pyhudi_expr.tables.mdt.store.metadata_table import MetadataTable, current_listing
 from tests.index.prune.matching_slices import INDEXES_ALONE, assert_no_row_lost, read, request
 from tests.tables.directory_contents import contents, without_metadata_table

@@ -31,7 +31,7 @@ from pyhudi_expr.spark.jobs import batch_runner
 from pyhudi_expr.tables import hudi_table
 from pyhudi_expr.tables.listing import TableView
 from pyhudi_expr.tables.locks import TableLock
-from pyhudi_expr.tables.mdt.extension.changes import EXTENSION_DIR
+from pyhudi_expr.tables.mdt.extension_changes import EXTENSION_DIR
 from tests.index.prune.matching_slices import INDEXES_ALONE, read
 
 pytestmark = pytest.mark.spark

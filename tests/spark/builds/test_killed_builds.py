@@ -32,7 +32,7 @@ from pyhudi_expr.tables.hudi_names import COLUMN_STATS, PARTITION_STATS
 from pyhudi_expr.tables.hudi_table import HudiTable
 from pyhudi_expr.tables.locks import TableLock
 from pyhudi_expr.tables.mdt.changes import partitions
-from pyhudi_expr.tables.mdt.changes.partitions import index_definitions
+from pyhudi_expr.tables.mdt.index_definitions import index_definitions
 from tests.failure_fixtures import Disk
 from tests.index.prune.matching_slices import INDEXES_ALONE, read, request
 from tests.tables.directory_contents import contents, linked, without_metadata_table

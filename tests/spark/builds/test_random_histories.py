@@ -27,8 +27,8 @@ from pyhudi_expr.spark.builds.extension_indexes import extension_compact
 from pyhudi_expr.spark.builds.verification import verify
 from pyhudi_expr.spark.indexes import execute
 from pyhudi_expr.tables.hudi_table import HudiTable as OpenedTable
-from pyhudi_expr.tables.mdt.extension import changes as extension
-from pyhudi_expr.tables.mdt.extension.changes import Extension
+from pyhudi_expr.tables.mdt import extension_changes as extension
+from pyhudi_expr.tables.mdt.extension_changes import Extension
 from pyhudi_expr.tables.mdt.store.metadata_table import MetadataTable
 from tests.example_counts import examples
 from tests.index.prune.changes.test_long_lived_pruner import PREDICATES, remove_completion, rows

@@ -15,7 +15,7 @@ from pyhudi_expr.index.catalog.status import index_status
 from pyhudi_expr.spark.builds.verification import Verification, verify
 from pyhudi_expr.spark.indexes import execute
 from pyhudi_expr.tables.hudi_table import HudiTable
-from pyhudi_expr.tables.mdt.extension.changes import EXTENSION_DIR
+from pyhudi_expr.tables.mdt.extension_changes import EXTENSION_DIR
 from pyhudi_expr.tables.mdt.hfile import writer as hfile_writer
 from pyhudi_expr.tables.mdt.hfile.reader import HFile
 from pyhudi_expr.tables.mdt.records.payloads import RECORD_SCHEMA

@@ -13,7 +13,7 @@ from pyhudi_expr.manage.layout import Layout
 from pyhudi_expr.manage.layout.selection import Size
 from pyhudi_expr.spark.clustering.clustering import ClusterOptions, cluster
 from pyhudi_expr.tables.hudi_table import HudiTable
-from pyhudi_expr.tables.mdt.changes.partitions import index_definitions
+from pyhudi_expr.tables.mdt.index_definitions import index_definitions
 from tests.index.prune.matching_slices import assert_no_row_lost, read
 
 pytestmark = [pytest.mark.spark, pytest.mark.long]

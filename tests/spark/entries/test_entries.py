@@ -32,7 +32,7 @@ from pyhudi_expr.tables.mdt.bytes.keys import (
     shard,
     split_secondary_key,
 )
-from pyhudi_expr.tables.mdt.changes.partitions import IndexDefinition, index_definitions
+from pyhudi_expr.tables.mdt.index_definitions import IndexDefinition, index_definitions
 from pyhudi_expr.tables.mdt.records.metadata_records import Payload, decode
 from pyhudi_expr.tables.mdt.records.payloads import RECORD_SCHEMA
 from pyhudi_expr.tables.mdt.store.metadata_table import MetadataTable, current_listing

@@ -30,7 +30,7 @@ from pyhudi_expr.spark.jobs.batch_runner import (
     runner,
 )
 from pyhudi_expr.tables import hudi_table
-from pyhudi_expr.tables.mdt.extension.changes import EXTENSION_DIR, Extension
+from pyhudi_expr.tables.mdt.extension_changes import EXTENSION_DIR, Extension
 from pyhudi_expr.tables.mdt.records.metadata_records import Payload
 from tests.tables.directory_contents import without_metadata_table
 

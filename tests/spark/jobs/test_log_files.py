@@ -9,7 +9,7 @@ import pytest
 from pyhudi_expr.spark.jobs.batch_runner import LocalBatches
 from pyhudi_expr.spark.jobs.log_files import LOG_ENTRY_SCHEMA, LogTarget, write_logs
 from pyhudi_expr.tables.mdt.hfile.reader import HFile
-from pyhudi_expr.tables.mdt.log.reader import BlockKind, LogFile
+from pyhudi_expr.tables.mdt.log_files import BlockKind, LogFile
 
 _INSTANT = "20260101000000000"
 _Entry = tuple[str, int, bytes, bytes]

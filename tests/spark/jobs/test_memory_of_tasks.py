@@ -19,7 +19,7 @@ from pyhudi_expr.spark.entries import entries, slice_entries
 from pyhudi_expr.spark.indexes import execute
 from pyhudi_expr.spark.jobs import batch_runner
 from pyhudi_expr.tables.hudi_table import HudiTable
-from pyhudi_expr.tables.mdt.changes.partitions import IndexDefinition
+from pyhudi_expr.tables.mdt.index_definitions import IndexDefinition
 from pyhudi_expr.tables.slices import slice_rows
 from pyhudi_expr.tables.slices.slice_files import slice_of, slice_table
 

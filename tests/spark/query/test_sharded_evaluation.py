@@ -16,7 +16,7 @@ from devtools.tables import TableType
 from pyhudi_expr.expr.frontend.sql.parser import parse_predicate
 from pyhudi_expr.expr.semantics import here
 from pyhudi_expr.index.prune import PruneOptions, Pruner, PruneRequest, PruneResult
-from pyhudi_expr.index.statistics.streaming_evaluation import StreamingEvidence
+from pyhudi_expr.index.statistics.joined_column_stats import StreamingEvidence
 from pyhudi_expr.spark.jobs.batch_runner import LocalRunner, Runner, SparkRunner
 from pyhudi_expr.spark.query.dataframes import prune_table, pruner_of
 from pyhudi_expr.spark.query.sharded_bounds import ShardedEvaluation

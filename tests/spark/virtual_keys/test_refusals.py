@@ -20,8 +20,7 @@ from pyhudi_expr.manage.virtual_keys import enable
 from pyhudi_expr.spark.virtual_keys.writing import VirtualTable, create, write
 from pyhudi_expr.tables.hudi_table import HudiTable
 from pyhudi_expr.tables.keys.definition import Generator
-from pyhudi_expr.tables.keys.generators import MissingKey
-from pyhudi_expr.tables.keys.java_text import AmbiguousText
+from pyhudi_expr.tables.keys.generators import AmbiguousText, MissingKey
 from pyhudi_expr.tables.locks import TableLock
 
 pytestmark = pytest.mark.spark

@@ -9,7 +9,7 @@ import pytest
 
 from pyhudi_expr.manage.virtual_key_settings import UnmergeableKeys, require_mergeable
 from pyhudi_expr.tables.keys.definition import Generator, KeyDefinition
-from pyhudi_expr.tables.keys.java_text import JavaText
+from pyhudi_expr.tables.keys.generators import JavaText
 
 INSTANT = pa.timestamp("us", "UTC")
 

@@ -12,7 +12,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from pyhudi_expr.tables.keys.java_text import AmbiguousText, JavaText
+from pyhudi_expr.tables.keys.generators import AmbiguousText, JavaText
 
 INSTANT = pa.timestamp("us", "UTC")
 

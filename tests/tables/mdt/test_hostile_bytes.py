@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from pyhudi_expr.tables.mdt.hfile.blocks import GZIP, HEADER, BlockReader
-from pyhudi_expr.tables.mdt.log.reader import MAGIC, BlockKind, LogFile
+from pyhudi_expr.tables.mdt.log_files import MAGIC, BlockKind, LogFile
 from pyhudi_expr.tables.mdt.records import bloom_filter
 from pyhudi_expr.tables.parsing.budget import (
     FILE_BYTES,

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from pyhudi_expr.errors import CorruptFile, HudiError, UnsupportedTable
 from pyhudi_expr.tables.parsing.avro_values import first_record, record_reader, with_name
 from pyhudi_expr.tables.parsing.budget import Budget, Limits, OverBudgetError, spending
-from pyhudi_expr.tables.timeline.timeline import CommitMetadata, read_record
+from pyhudi_expr.tables.timeline import CommitMetadata, read_record
 from tests.tables.parsing.avro_bytes import avro_file, commit, deflated_zeros, number
 
 _INNER = {"type": "record", "name": "Inner", "fields": [{"name": "n", "type": "long"}]}

@@ -11,9 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pyhudi_expr.errors import CorruptFile
-from pyhudi_expr.tables.parsing import json_texts
-from pyhudi_expr.tables.parsing.budget import Budget, Limits, OverBudgetError, spending
-from pyhudi_expr.tables.parsing.json_texts import parse_json
+from pyhudi_expr.tables.parsing import budget
+from pyhudi_expr.tables.parsing.budget import Budget, Limits, OverBudgetError, parse_json, spending
 
 _VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
@@ -38,7 +37,7 @@ _PIECE = 64
 def short_pieces() -> Iterator[None]:
     """Texts of tests are shorter than a piece of real files."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(json_texts, "_PIECES", (1, 7, _PIECE))
+        patch.setattr(budget, "_PIECES", (1, 7, _PIECE))
         yield
 
 

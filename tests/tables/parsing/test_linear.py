@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from pyhudi_expr.tables.mdt.bytes import kernel
-from pyhudi_expr.tables.mdt.log.reader import MAGIC
+from pyhudi_expr.tables.mdt.log_files import MAGIC
 from pyhudi_expr.tables.parsing.avro_values import record_reader
 from tests.fuzzing.parsers import PARSERS
 from tests.tables.mdt.file_bytes import delete_block, hfile, log_block

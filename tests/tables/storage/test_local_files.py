@@ -11,8 +11,7 @@ from pyarrow import fs
 
 from pyhudi_expr.errors import HudiError
 from pyhudi_expr.tables.storage import Storage
-from pyhudi_expr.tables.storage.file_system import FileSystemBackend
-from pyhudi_expr.tables.storage.local_files import LocalBackend
+from pyhudi_expr.tables.storage.file_system import FileSystemBackend, LocalBackend
 from pyhudi_expr.tables.storage.process_options import LINKS_INSIDE, LINKS_OPTION
 
 LOCAL = LocalBackend(fs.LocalFileSystem())

@@ -3,7 +3,7 @@
 import pytest
 
 from pyhudi_expr.errors import CorruptFile, HudiError
-from pyhudi_expr.tables.timeline.timeline import CommitMetadata, State, Timeline, query_instant
+from pyhudi_expr.tables.timeline import CommitMetadata, State, Timeline, query_instant
 
 
 def timeline(*names: str) -> Timeline:

@@ -28,15 +28,8 @@ from thrift.protocol.TCompactProtocol import TCompactProtocol
 from thrift.transport.TTransport import TMemoryBuffer
 
 from devtools.process import ServerError, tail
-from devtools.runtime import (
-    ADD_OPENS,
-    COLLECTOR,
-    HANDLER_JAR,
-    HIVE_LIB,
-    RuntimeMissingError,
-    java,
-)
-from pyhudi_expr.expr.frontend.common.hive_types import type_name
+from devtools.runtime import ADD_OPENS, COLLECTOR, HANDLER_JAR, HIVE_LIB, RuntimeMissingError, java
+from pyhudi_expr.expr.frontend.common.constants import type_name
 from pyhudi_expr.protocol.generated.ttypes import PruneRequest
 from tests.truth.engine import Answer, EvaluationResult, Refusal, SessionOptions
 from tests.truth.engines.java_classes import compiled

@@ -23,15 +23,15 @@ import pyarrow.compute as pc
 
 from pyhudi_expr.errors import HudiError
 from pyhudi_expr.expr.frontend.arrow.filter_lists import literal_of_python
-from pyhudi_expr.expr.frontend.common.casts_and_intervals import widen
 from pyhudi_expr.expr.frontend.common.constants import (
     MAX_DEPTH,
+    InexpressibleError,
     as_boolean_term,
     conjunction,
     disjunction,
+    widen,
 )
 from pyhudi_expr.expr.frontend.common.functions import as_condition, is_in
-from pyhudi_expr.expr.frontend.common.hive_types import InexpressibleError
 from pyhudi_expr.expr.frontend.common.text_patterns import rlike, standard_like
 from pyhudi_expr.expr.nodes import (
     And,

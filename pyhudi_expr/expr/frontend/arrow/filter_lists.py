@@ -24,6 +24,7 @@ from pyhudi_expr.arrays import AnyScalar, timestamp_type
 from pyhudi_expr.errors import HudiError
 from pyhudi_expr.expr.frontend.common.constants import (
     NULL,
+    InexpressibleError,
     conjunction,
     decimal_literal,
     disjunction,
@@ -31,7 +32,6 @@ from pyhudi_expr.expr.frontend.common.constants import (
     timestamp_literal,
 )
 from pyhudi_expr.expr.frontend.common.functions import is_in
-from pyhudi_expr.expr.frontend.common.hive_types import InexpressibleError
 from pyhudi_expr.expr.frontend.common.text_patterns import standard_like
 from pyhudi_expr.expr.nodes import (
     Between,

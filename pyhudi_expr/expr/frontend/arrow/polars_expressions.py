@@ -19,9 +19,13 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from pyhudi_expr.expr.frontend.arrow.filter_lists import literal_of_python
-from pyhudi_expr.expr.frontend.common.constants import MAX_DEPTH, conjunction, disjunction
+from pyhudi_expr.expr.frontend.common.constants import (
+    MAX_DEPTH,
+    InexpressibleError,
+    conjunction,
+    disjunction,
+)
 from pyhudi_expr.expr.frontend.common.functions import as_condition
-from pyhudi_expr.expr.frontend.common.hive_types import InexpressibleError
 from pyhudi_expr.expr.nodes import (
     Column,
     Comparison,

@@ -1,24 +1,25 @@
-"""Build predicates: constants, casts of literals with a certain result, flat connectives."""
+"""Build predicates: types by Hive's names, constants, certain casts, intervals, connectives."""
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from datetime import date, datetime
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
 
 from pyhudi_expr.arrays import precision_and_scale, zone_of
-from pyhudi_expr.expr.frontend.common.hive_types import Type, decimal_type
 from pyhudi_expr.expr.literals import time_of_text
 from pyhudi_expr.expr.nodes import (
     And,
+    Call,
     Case,
+    Cast,
     CharType,
     HudiExpression,
     Literal,
@@ -29,6 +30,88 @@ from pyhudi_expr.expr.nodes import (
     Unknown,
 )
 from pyhudi_expr.expr.rewrites import has_few_branches
+
+if TYPE_CHECKING:
+    from sqlglot import exp
+
+
+Type: TypeAlias = pa.DataType | CharType
+
+_SIMPLE: dict[str, pa.DataType] = {
+    "void": pa.null(),
+    "boolean": pa.bool_(),
+    "tinyint": pa.int8(),
+    "smallint": pa.int16(),
+    "int": pa.int32(),
+    "integer": pa.int32(),
+    "bigint": pa.int64(),
+    "float": pa.float32(),
+    "double": pa.float64(),
+    "double precision": pa.float64(),
+    "string": pa.string(),
+    "date": pa.date32(),
+    "timestamp": pa.timestamp("ns"),
+    "timestamp with local time zone": pa.timestamp("ns", tz="UTC"),
+    "binary": pa.binary(),
+}
+_PARAMETERS = re.compile(r"(decimal|numeric|char|varchar)(?:\((\d{1,5})(?:,(\d{1,5}))?\))?")
+_MAX_DIGITS = 76
+_MAX_SMALL_DIGITS = 38
+
+
+class InexpressibleError(ValueError):
+    """Expressions do not have the type, function or value; the message says which."""
+
+
+def parse_type(name: str) -> Type:
+    """Return the type of a Hive type name, in any letter case. Raises InexpressibleError."""
+    words = " ".join(name.lower().split())
+    if words in _SIMPLE:
+        return _SIMPLE[words]
+    match = _PARAMETERS.fullmatch(words.replace(" ", ""))
+    if match is None:
+        raise InexpressibleError(f"the type {name[:100]!r}")
+    kind, first, second = match[1], match[2], match[3]
+    if kind in ("decimal", "numeric"):
+        return decimal_type(int(first or 10), int(second or 0))
+    if first is None or second is not None or int(first) == 0:
+        raise InexpressibleError(f"the type {name[:100]!r}")
+    return CharType(int(first), padded=kind == "char")
+
+
+def decimal_type(precision: int, scale: int) -> pa.DataType:
+    """Return decimal(precision,scale). Raises InexpressibleError beyond 76 digits."""
+    if not 1 <= precision <= _MAX_DIGITS or scale > precision:
+        raise InexpressibleError(f"the type decimal({precision},{scale})")
+    if precision > _MAX_SMALL_DIGITS:
+        return pa.decimal256(precision, scale)
+    return pa.decimal128(precision, scale)
+
+
+def type_name(type_: Type) -> str:
+    """Return the inverse of `parse_type`. Raises InexpressibleError."""
+    if isinstance(type_, CharType):
+        return f"{'char' if type_.padded else 'varchar'}({type_.length})"
+    if pa.types.is_decimal(type_):
+        return f"decimal({type_.precision},{type_.scale})"
+    if pa.types.is_timestamp(type_):
+        return "timestamp with local time zone" if type_.tz else "timestamp"
+    if pa.types.is_large_string(type_):
+        return "string"
+    if pa.types.is_large_binary(type_) or pa.types.is_fixed_size_binary(type_):
+        return "binary"
+    for name, known in _SIMPLE.items():
+        if known == type_:
+            return name
+    raise InexpressibleError(f"Hive has no name for {type_}")
+
+
+def nested_type_name(type_: pa.DataType) -> str:
+    """Return `type_name`, also of an array. Raises InexpressibleError."""
+    if pa.types.is_list(type_):
+        return f"array<{type_name(type_.value_type)}>"
+    return type_name(type_)
+
 
 #: Limit of levels below the root of a predicate (nested AND, or nested OR, count as one).
 #: Binding and evaluation are recursive.
@@ -259,3 +342,74 @@ _FOLDS: tuple[tuple[Callable[[pa.DataType], bool], _Fold], ...] = (
     (pa.types.is_string, _to_string),
     (pa.types.is_binary, _to_binary),
 )
+
+
+_WIDER: dict[pa.DataType, tuple[pa.DataType, ...]] = {
+    pa.int8(): (pa.int16(), pa.int32(), pa.int64(), pa.float32(), pa.float64()),
+    pa.int16(): (pa.int32(), pa.int64(), pa.float32(), pa.float64()),
+    pa.int32(): (pa.int64(), pa.float64()),
+    pa.float32(): (pa.float64(),),
+}
+
+
+def widen(term: Term, source: pa.DataType | None, target: pa.DataType | None) -> Term:
+    """Return a term of one type as another; a type is None if it is not a number.
+
+    Raises:
+        InexpressibleError: The cast may change a value.
+    """
+    if source is not None and source == target:
+        return term
+    if source is None or target is None or target not in _WIDER.get(source, ()):
+        raise InexpressibleError(f"not supported: a cast from {source} to {target}")
+    return Cast(term, target)
+
+
+_MONTHS: Mapping[str, int] = {"YEAR": 12, "QUARTER": 3, "MONTH": 1}
+_DAYS: Mapping[str, int] = {"WEEK": 7, "DAY": 1}
+_MICROS: Mapping[str, int] = {
+    **{"HOUR": 3_600_000_000, "MINUTE": 60_000_000, "SECOND": 1_000_000},
+    **{"MILLISECOND": 1_000, "MICROSECOND": 1},
+}
+_INTERVAL = re.compile(r"[+-]?\d{1,12}(\.\d{1,6})?", re.ASCII)
+
+
+PLUS_INTERVAL = "plus interval"
+#: The same where a day always has 24 hours, if the operand is not a date.
+PLUS_EXACT_INTERVAL = "plus exact interval"
+
+
+def plus_interval(
+    time: Term, interval: exp.Interval, sign: int, function: str = PLUS_INTERVAL
+) -> Call:
+    """Return a time later (sign 1) or earlier (-1) by an interval.
+
+    The result is ``plus interval(time, months, days, micros)``. Raises ValueError for intervals of
+    several fields, and those that are not constant.
+    """
+    from sqlglot import exp  # on use
+
+    unit, amount = interval.args.get("unit"), interval.this
+    if isinstance(amount, exp.Neg):
+        sign, amount = -sign, amount.this
+    if not isinstance(unit, exp.Var) or not isinstance(amount, exp.Literal):
+        raise ValueError(f"not supported: {interval.sql('hive')[:100]}")
+    return shift_time(time, amount.name, unit.name, sign, function)
+
+
+def shift_time(
+    time: Term, amount: str, unit: str, sign: int = 1, function: str = PLUS_INTERVAL
+) -> Call:
+    """Return a time later by so many units.
+
+    Raises:
+        ValueError: That is not a whole number of months, days or microseconds.
+    """
+    name, text = unit.upper().removesuffix("S"), amount.strip()
+    known = any(name in units for units in (_MONTHS, _DAYS, _MICROS))
+    if not known or not _INTERVAL.fullmatch(text):
+        raise ValueError(f"not supported: an interval of {text[:40]} {name[:40]}")
+    parts = [Decimal(text) * sign * units.get(name, 0) for units in (_MONTHS, _DAYS, _MICROS)]
+    if any(part != int(part) for part in parts):
+        raise ValueError(f"not supported: an interval of {text[:40]} {name}")
+    return Call(function, (time, *(Literal(int(part), pa.int64()) for part in parts)))

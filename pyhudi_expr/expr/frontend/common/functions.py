@@ -18,11 +18,11 @@ from pyhudi_expr.expr.frontend.common.constants import (
     FALSE,
     NULL,
     TRUE,
+    InexpressibleError,
     as_boolean_term,
     conjunction,
     disjunction,
 )
-from pyhudi_expr.expr.frontend.common.hive_types import InexpressibleError
 from pyhudi_expr.expr.frontend.common.text_patterns import has_part, like, rlike
 from pyhudi_expr.expr.nodes import (
     READINGS,

@@ -12,8 +12,7 @@ from __future__ import annotations
 from decimal import ROUND_HALF_UP, Context, Decimal
 from operator import is_
 
-from pyhudi_expr.expr.frontend.common.constants import decimal_literal, fold_cast
-from pyhudi_expr.expr.frontend.common.hive_types import Type
+from pyhudi_expr.expr.frontend.common.constants import Type, decimal_literal, fold_cast
 from pyhudi_expr.expr.nodes import (
     And,
     Between,

@@ -20,13 +20,14 @@ import pyarrow as pa
 from pyhudi_expr.expr.frontend.common.constants import (
     MAX_DEPTH,
     NULL,
+    InexpressibleError,
+    Type,
     as_boolean_term,
     conjunction,
     disjunction,
     fold_cast,
 )
 from pyhudi_expr.expr.frontend.common.functions import as_condition, call
-from pyhudi_expr.expr.frontend.common.hive_types import InexpressibleError, Type
 from pyhudi_expr.expr.frontend.common.text_patterns import standard_like
 from pyhudi_expr.expr.frontend.spark.nodes import (
     TIME_TYPES,

@@ -13,8 +13,12 @@ from typing import Any, TypeAlias
 
 import pyarrow as pa
 
-from pyhudi_expr.expr.frontend.common.constants import MAX_DEPTH
-from pyhudi_expr.expr.frontend.common.hive_types import InexpressibleError, Type, parse_type
+from pyhudi_expr.expr.frontend.common.constants import (
+    MAX_DEPTH,
+    InexpressibleError,
+    Type,
+    parse_type,
+)
 
 #: What JSON becomes in Python.
 Json: TypeAlias = Any

@@ -15,17 +15,20 @@ from typing import TYPE_CHECKING, TypeVar
 import pyarrow as pa
 
 from pyhudi_expr.expr.frontend.common import functions
-from pyhudi_expr.expr.frontend.common.casts_and_intervals import PLUS_EXACT_INTERVAL, plus_interval
 from pyhudi_expr.expr.frontend.common.constants import (
+    PLUS_EXACT_INTERVAL,
+    InexpressibleError,
+    Type,
     conjunction,
     disjunction,
     fold_cast,
     instant_of_text,
+    parse_type,
+    plus_interval,
     rows_equal,
 )
 from pyhudi_expr.expr.frontend.common.functions import supported_call
 from pyhudi_expr.expr.frontend.common.hive_decimals import certain_cast, with_changed_decimals
-from pyhudi_expr.expr.frontend.common.hive_types import InexpressibleError, Type, parse_type
 from pyhudi_expr.expr.frontend.common.text_patterns import like, standard_like
 from pyhudi_expr.expr.frontend.sql.trino_rules import (
     Read,

@@ -24,7 +24,7 @@ from sqlglot.parsers.spark import SparkParser
 from sqlglot.parsers.trino import TrinoParser
 from sqlglot.tokenizer_core import Token
 
-from pyhudi_expr.expr.frontend.common.hive_types import InexpressibleError
+from pyhudi_expr.expr.frontend.common.constants import InexpressibleError
 from pyhudi_expr.expr.frontend.sql.syntax import Exact
 
 _REST_OF_ESCAPE = r"|(?P<octal>[01][0-7]{2})|(?P<letter>.))"

@@ -19,15 +19,16 @@ from collections.abc import Callable, Sequence
 import pyarrow as pa
 
 from pyhudi_expr.expr.frontend.common import functions
-from pyhudi_expr.expr.frontend.common.casts_and_intervals import shift_time
 from pyhudi_expr.expr.frontend.common.constants import (
+    InexpressibleError,
+    Type,
     conjunction,
     disjunction,
     fold_cast,
     rows_equal,
+    shift_time,
 )
 from pyhudi_expr.expr.frontend.common.functions import call
-from pyhudi_expr.expr.frontend.common.hive_types import InexpressibleError, Type
 from pyhudi_expr.expr.frontend.common.text_patterns import standard_like
 from pyhudi_expr.expr.nodes import (
     AS_BIGINT,

@@ -56,7 +56,7 @@ void kernel_find(const uint8_t *data, const int64_t *start, const int64_t *end,
 int64_t kernel_gather(const uint8_t *data, const int64_t *start, const int64_t *end, int64_t count,
                       uint8_t *target, int64_t capacity);
 
-/* Run a program of mdt/avro/kernel.py for each record.
+/* Run a program of mdt/avro_decoding.py for each record.
  *
  * outputs: the array of each slot. capacity and count: for each domain, the number of elements that
  * its slots can hold and that were found; slots are not written beyond their capacity.

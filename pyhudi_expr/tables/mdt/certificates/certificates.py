@@ -20,7 +20,7 @@ from pyhudi_expr.tables.mdt.certificates.states import IndexState, ShardState, s
 from pyhudi_expr.tables.mdt.hfile.reader import HFile
 from pyhudi_expr.tables.mdt.store.file_group import FileGroup
 from pyhudi_expr.tables.mdt.store.index_records import group_name, group_of, locations
-from pyhudi_expr.tables.parsing.json_texts import parse_json
+from pyhudi_expr.tables.parsing.budget import parse_json
 
 _FORMAT = 1
 _HEAD = b"pyhudi"

@@ -39,7 +39,6 @@ from pyhudi_expr.tables.locks import Lease, TableLock
 from pyhudi_expr.tables.mdt.changes.partitions import (
     IndexConflict,
     NewPartition,
-    add_definitions,
     begin_groups,
     check_restores,
     known_times,
@@ -47,10 +46,11 @@ from pyhudi_expr.tables.mdt.changes.partitions import (
     remove_unread,
 )
 from pyhudi_expr.tables.mdt.changes.rollback import rollback_on_failure
+from pyhudi_expr.tables.mdt.index_definitions import add_definitions
 from pyhudi_expr.tables.pending_writes import is_scheduled_clustering, wait_for_instants
 from pyhudi_expr.tables.process_owner import this_process
-from pyhudi_expr.tables.timeline.timeline import ANNOUNCED, INDEXING, Instant, State
-from pyhudi_expr.tables.timeline.writer import (
+from pyhudi_expr.tables.timeline import ANNOUNCED, INDEXING, Instant, State
+from pyhudi_expr.tables.timeline_writer import (
     Action,
     IndexedPartition,
     WrittenFile,

@@ -20,17 +20,17 @@ from pyhudi_expr.tables.hudi_names import (
 from pyhudi_expr.tables.hudi_table import HudiTable
 from pyhudi_expr.tables.listing import StoredFiles
 from pyhudi_expr.tables.locks import TableLock
+from pyhudi_expr.tables.mdt import log_files as log_writer
 from pyhudi_expr.tables.mdt.bytes.keys import ALL_PARTITIONS, partition_key
 from pyhudi_expr.tables.mdt.changes.partitions import IndexConflict, known_times
 from pyhudi_expr.tables.mdt.changes.rollback import rollback_on_failure
 from pyhudi_expr.tables.mdt.hfile import writer as hfile_writer
-from pyhudi_expr.tables.mdt.log import reader as log_writer
 from pyhudi_expr.tables.mdt.records import payloads
 from pyhudi_expr.tables.mdt.records.payloads import RECORD_SCHEMA
-from pyhudi_expr.tables.mdt.store import file_group_names
+from pyhudi_expr.tables.mdt.store import group_files
 from pyhudi_expr.tables.properties import TableProperties
 from pyhudi_expr.tables.storage import Storage
-from pyhudi_expr.tables.timeline.writer import Action, WrittenFile, commit_record, next_time
+from pyhudi_expr.tables.timeline_writer import Action, WrittenFile, commit_record, next_time
 
 # The instant of Hudi's first action on a metadata table, by timeline layout.
 _FIRST_INSTANT = {1: "00000000000000010", 2: "00000000000000000"}
@@ -124,16 +124,16 @@ def _data_files(table: HudiTable) -> StoredFiles:
 def _write_files(metadata: HudiTable, stored: StoredFiles) -> None:
     layout = metadata.properties.timeline_layout
     instant = _FIRST_INSTANT[layout]
-    storage, group = metadata.storage, file_group_names.file_id(FILES, 0)
+    storage, group = metadata.storage, group_files.file_id(FILES, 0)
     marker = f"#partition metadata\ncommitTime={instant}\npartitionDepth=1\n"
     storage.write(f"{FILES}/{PARTITION_MARKER}", marker.encode())
-    stub = file_group_names.log_file(group, file_group_names.STUB_TOKEN, instant)
+    stub = group_files.log_file(group, group_files.STUB_TOKEN, instant)
     storage.write(f"{FILES}/{stub}", log_writer.empty_block(instant))
 
     cells = sorted(_file_lists(stored))
     content = io.BytesIO()
     size = hfile_writer.write(content, cells, RECORD_SCHEMA)
-    path = f"{FILES}/{file_group_names.base_file(group, _WRITE_TOKEN, instant)}"
+    path = f"{FILES}/{group_files.base_file(group, _WRITE_TOKEN, instant)}"
     storage.write(path, content.getvalue())
 
     action = Action(storage, metadata.properties, instant, "deltacommit")

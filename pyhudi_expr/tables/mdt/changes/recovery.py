@@ -1,6 +1,6 @@
 """End the actions of index builders that died; see `async_indexing`.
 
-Builds of the extension are rolled back by `mdt.extension.changes`.
+Builds of the extension are rolled back by `mdt.extension_changes`.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from pyhudi_expr.tables.mdt.changes.async_indexing import (
 )
 from pyhudi_expr.tables.mdt.changes.partitions import IndexConflict, NewPartition, remove_unread
 from pyhudi_expr.tables.process_owner import HOST, PROCESS, is_gone, this_process
-from pyhudi_expr.tables.timeline.timeline import ANNOUNCED, Instant, read_record
+from pyhudi_expr.tables.timeline import ANNOUNCED, Instant, read_record
 
 _Infos = list[dict[str, Any]]
 

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 from pyhudi_expr.errors import CorruptFile, HudiError
 from pyhudi_expr.tables.hudi_names import HOODIE_DIR
-from pyhudi_expr.tables.parsing.json_texts import parse_json
+from pyhudi_expr.tables.parsing.budget import parse_json
 from pyhudi_expr.tables.process_owner import is_gone, this_process
 from pyhudi_expr.tables.storage import Storage
 

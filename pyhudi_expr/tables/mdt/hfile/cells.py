@@ -30,7 +30,7 @@ class Cells:
     """Keys and their values (Avro, without a schema), in the order of the keys.
 
     For many cells use `key_strings` and `value_strings`, which are arrays over one buffer
-    (`ByteStrings.array` converts them to an Arrow array, `mdt.avro.columns.decode_columns` decodes
+    (`ByteStrings.array` converts them to an Arrow array, `mdt.avro_columns.decode_columns` decodes
     the values). `keys` and `values` are lists of bytes, created on first use.
     """
 

@@ -22,14 +22,17 @@ import numpy as np
 from pyhudi_expr.arrays import Int64Array, runs
 from pyhudi_expr.tables.mdt.bytes.byte_strings import ByteStrings
 from pyhudi_expr.tables.mdt.hfile import protobuf
-from pyhudi_expr.tables.mdt.hfile.block_index import (
+from pyhudi_expr.tables.mdt.hfile.blocks import (
+    GZIP,
+    HEADER,
+    UNCOMPRESSED,
     BlockIndex,
+    BlockReader,
     DamagedIndexError,
     concat_indexes,
     inner_index,
     root_index,
 )
-from pyhudi_expr.tables.mdt.hfile.blocks import GZIP, HEADER, UNCOMPRESSED, BlockReader
 from pyhudi_expr.tables.mdt.hfile.cells import Cells, DamagedBlockError, concat_cells, parse
 from pyhudi_expr.tables.storage import RandomAccess
 

@@ -16,13 +16,13 @@ import pyarrow.compute as pc
 from pyhudi_expr.arrays import arrow_array, numpy_numbers
 from pyhudi_expr.computed_once import computed_once
 from pyhudi_expr.errors import CorruptFile
-from pyhudi_expr.tables.mdt.avro.columns import decode_columns
-from pyhudi_expr.tables.mdt.avro.schema import Struct
+from pyhudi_expr.tables.mdt.avro_columns import decode_columns
+from pyhudi_expr.tables.mdt.avro_decoding import Struct
 from pyhudi_expr.tables.mdt.bytes.byte_strings import ByteStrings, concat_byte_strings
 from pyhudi_expr.tables.mdt.hfile.cells import Cells, concat_cells
 from pyhudi_expr.tables.parsing.avro_schemas import AvroValue, UndecodedError
 from pyhudi_expr.tables.parsing.avro_values import RecordReader, record_reader, with_name
-from pyhudi_expr.tables.parsing.json_texts import parse_json
+from pyhudi_expr.tables.parsing.budget import parse_json
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class EncodedRecords:
         return decode(self.schema, self.cells.values, self.file)
 
     def columns(self, selected: frozenset[str] | None = None) -> Struct:
-        """Decode the values by columns, see `mdt.avro.columns`. Raises CorruptFile."""
+        """Decode the values by columns, see `mdt.avro_columns`. Raises CorruptFile."""
         try:
             return decode_columns(self.schema, self.cells.value_strings, selected)
         except UndecodedError as error:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pyhudi_expr.tables.mdt.bytes.byte_strings import ByteStrings
 from pyhudi_expr.tables.mdt.hfile.cells import concat_cells
 from pyhudi_expr.tables.mdt.hfile.reader import HFile
-from pyhudi_expr.tables.mdt.log.reader import LogBlock, LogFile
+from pyhudi_expr.tables.mdt.log_files import LogBlock, LogFile
 from pyhudi_expr.tables.mdt.records.metadata_records import EncodedRecords
 
 #: Limit of cached records in all; a decoded record takes about 3 KB.

@@ -17,13 +17,8 @@ from pyhudi_expr.errors import CorruptFile
 from pyhudi_expr.tables.mdt.bytes.byte_strings import ByteStrings, concat_byte_strings
 from pyhudi_expr.tables.mdt.hfile.cells import Cells, concat_cells
 from pyhudi_expr.tables.mdt.hfile.reader import HFile, KeyLookup, PrefixScan
-from pyhudi_expr.tables.mdt.log.lost_files import RequiredBlocks
-from pyhudi_expr.tables.mdt.log.reader import (
-    BlockKind,
-    LogBlock,
-    LogFile,
-    without_rolled_back,
-)
+from pyhudi_expr.tables.mdt.log_files import BlockKind, LogBlock, LogFile, without_rolled_back
+from pyhudi_expr.tables.mdt.lost_files import RequiredBlocks
 from pyhudi_expr.tables.mdt.records.metadata_records import (
     EncodedRecords,
     Payload,

@@ -31,7 +31,7 @@ from pyhudi_expr.arrays import (
 )
 from pyhudi_expr.errors import HudiError
 from pyhudi_expr.tables.listing import StoredFiles
-from pyhudi_expr.tables.mdt.avro.schema import Column, Entries, Numbers, Struct, Union
+from pyhudi_expr.tables.mdt.avro_decoding import Column, Entries, Numbers, Struct, Union
 from pyhudi_expr.tables.mdt.bytes.byte_strings import ByteStrings
 from pyhudi_expr.tables.mdt.bytes.keys import ALL_PARTITIONS, ROOT_PARTITION, partition_key
 from pyhudi_expr.tables.mdt.hfile.reader import HFile
@@ -44,7 +44,7 @@ from pyhudi_expr.tables.mdt.store.file_group import (
     Scan,
     all_cells,
 )
-from pyhudi_expr.tables.mdt.store.parallel_iter import iter_unordered
+from pyhudi_expr.tables.parsing.budget import iter_unordered
 
 _LISTS = "filesystemMetadata"
 

@@ -13,6 +13,8 @@ size are merged within a fixed memory, as RFC-77 demands.
 
 Two keys with the same hash are taken for one: the base file's or the older row is lost. Callers
 compare the number of rows with another source, and do not use the index if it differs.
+
+`HashedEntries` are such hashes in order, each with the slice that it points to.
 """
 
 from __future__ import annotations
@@ -21,6 +23,7 @@ import itertools
 import math
 import tempfile
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -28,17 +31,83 @@ import pyarrow as pa
 
 from pyhudi_expr.arrays import (
     BoolArray,
+    Int32Array,
     Int64Array,
     arrow_array,
     combined,
     numpy_flags,
     numpy_numbers,
+    runs,
 )
 from pyhudi_expr.tables.mdt.bytes.byte_strings import ByteStrings
 from pyhudi_expr.tables.mdt.bytes.keys import Hashes, hashes
 from pyhudi_expr.tables.mdt.hfile.reader import HFile
 from pyhudi_expr.tables.mdt.store.disk_cache import DiskCache
 from pyhudi_expr.tables.mdt.store.file_group import EncodedRecords, FileGroup
+
+SliceNumbers = Int32Array
+
+UNLISTED = -1
+
+
+@dataclass(frozen=True)
+class HashedEntries:
+    """Hashes of keys or values with their slices.
+
+    Attributes:
+        hashes: Hashes in ascending order.
+        slices: For each hash the number of its slice in the listing; -1 if it is not in the
+            listing.
+    """
+
+    hashes: Hashes
+    slices: SliceNumbers
+
+    @staticmethod
+    def of(hashes: Hashes, slices: SliceNumbers) -> HashedEntries:
+        """Sort entries of any order."""
+        order = np.argsort(hashes, kind="stable")  # fast if parts are sorted already
+        return HashedEntries(hashes[order], slices[order])
+
+    @property
+    def nbytes(self) -> int:
+        """Memory in bytes."""
+        return self.hashes.nbytes + self.slices.nbytes
+
+    def find(self, wanted: Hashes, num_slices: int) -> BoolArray:
+        """Return for each slice whether an entry with one of the hashes points to it."""
+        # Sorted, so that the searches walk through memory in one direction.
+        ordered = np.sort(wanted)
+        start = np.searchsorted(self.hashes, ordered, "left")
+        count = np.searchsorted(self.hashes, ordered, "right") - start
+        # All entries of each requested hash, concatenated.
+        found = self.slices[runs(start, count)]
+        flags = np.zeros(num_slices, np.bool_)
+        flags[found[found != UNLISTED]] = True
+        return flags
+
+    def find_all(self, wanted: Hashes, slice_: int) -> bool:
+        """Return whether for each hash an entry that has it points to the slice."""
+        return bool(np.isin(wanted, self.hashes[self.slices == slice_]).all())
+
+    def rows_of(self, wanted: Hashes) -> tuple[Int64Array, BoolArray]:
+        """Return for each hash the row of the first entry that has it, and whether there is one."""
+        if not len(self.hashes):
+            return np.zeros(len(wanted), np.int64), np.zeros(len(wanted), np.bool_)
+        row = np.minimum(np.searchsorted(self.hashes, wanted), len(self.hashes) - 1)
+        return row, self.hashes[row] == wanted
+
+    @property
+    def shared(self) -> BoolArray:
+        """Return for each entry whether another one has the same hash."""
+        same = self.hashes[1:] == self.hashes[:-1]
+        flags: BoolArray = np.append(same, False) | np.append(False, same)
+        return flags if len(self.hashes) else flags[:0]
+
+    def per_slice(self, num_slices: int) -> Int64Array:
+        """Return for each slice the number of entries that point to it."""
+        return np.bincount(self.slices[self.slices != UNLISTED], minlength=num_slices)
+
 
 ROWS_IN_MEMORY = 8_000_000
 """Of logs, before they are put on disk: some 300 MB."""

@@ -28,7 +28,7 @@ from pyhudi_expr.arrays import (
 from pyhudi_expr.errors import CorruptFile, HudiError
 from pyhudi_expr.expr.domains import Kind, float_ordinals, kind_of, type_widens
 from pyhudi_expr.tables.file_slices import GroupId
-from pyhudi_expr.tables.mdt.avro.schema import Column, Numbers, Struct, Texts, Union
+from pyhudi_expr.tables.mdt.avro_decoding import Column, Numbers, Struct, Texts, Union
 from pyhudi_expr.tables.mdt.bytes.byte_strings import ByteStrings, concat_byte_strings
 from pyhudi_expr.tables.mdt.bytes.keys import split_secondary_key
 from pyhudi_expr.tables.mdt.records.metadata_records import Payload, is_deleted

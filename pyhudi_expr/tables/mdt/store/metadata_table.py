@@ -21,7 +21,7 @@ from pyhudi_expr.tables.hudi_table import HudiTable
 from pyhudi_expr.tables.listing import FileListing, StoredFiles, TableView
 from pyhudi_expr.tables.mdt.bytes.keys import shard
 from pyhudi_expr.tables.mdt.hfile.reader import HFile
-from pyhudi_expr.tables.mdt.log.lost_files import BOOTSTRAP_PREFIX, WrittenFiles, valid_instants
+from pyhudi_expr.tables.mdt.lost_files import BOOTSTRAP_PREFIX, WrittenFiles, valid_instants
 from pyhudi_expr.tables.mdt.records.metadata_records import Payload
 from pyhudi_expr.tables.mdt.store import file_lists
 from pyhudi_expr.tables.mdt.store.disk_cache import DiskCache
@@ -32,12 +32,10 @@ from pyhudi_expr.tables.mdt.store.file_group import (
     all_cells,
     announce,
 )
-from pyhudi_expr.tables.mdt.store.file_group_names import newest_files
-from pyhudi_expr.tables.mdt.store.group_files import GroupFiles
-from pyhudi_expr.tables.mdt.store.listing_snapshots import kept_listing, listing_identity
-from pyhudi_expr.tables.mdt.store.listing_state import ListingState
-from pyhudi_expr.tables.mdt.store.parallel_iter import REMOTE_THREADS, THREADS, iter_unordered
+from pyhudi_expr.tables.mdt.store.group_files import GroupFiles, newest_files
+from pyhudi_expr.tables.mdt.store.listing_state import ListingState, kept_listing, listing_identity
 from pyhudi_expr.tables.mdt.store.statistics import ColumnStatistics, concatenated, read_statistics
+from pyhudi_expr.tables.parsing.budget import REMOTE_THREADS, THREADS, iter_unordered
 from pyhudi_expr.tables.storage import Expected
 
 _OPEN_ATTEMPTS = 5

@@ -22,15 +22,8 @@ from pyhudi_expr.arrays import (
     numpy_numbers,
     without_dictionary,
 )
-from pyhudi_expr.tables.mdt.avro.columns import decode_columns
-from pyhudi_expr.tables.mdt.avro.schema import (
-    Branch,
-    Column,
-    Numbers,
-    Struct,
-    Texts,
-    Union,
-)
+from pyhudi_expr.tables.mdt.avro_columns import decode_columns
+from pyhudi_expr.tables.mdt.avro_decoding import Branch, Column, Numbers, Struct, Texts, Union
 from pyhudi_expr.tables.mdt.bytes.byte_strings import ByteStrings
 from pyhudi_expr.tables.mdt.records.metadata_records import Payload, is_deleted, wrapper_name
 from pyhudi_expr.tables.mdt.store.disk_cache import DiskCache
@@ -267,7 +260,7 @@ def read_statistics(
 
     A base file's entries of a single prefix come from the cache, if there is one and log files
     change: without them nothing reads the base file again, as what is made of it is kept
-    (`index.statistics.bounds_snapshots`).
+    (`index.statistics.column_bounds`).
     """
     ask = PrefixScan(tuple(prefix.encode() for prefix in prefixes))
     identity = None

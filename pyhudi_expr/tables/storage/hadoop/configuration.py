@@ -134,6 +134,18 @@ _REMEDY = (
 )
 
 
+def via(options: Mapping[str, str]) -> str:
+    """Return by what `hdfs://` is read, WEBHDFS or LIBHDFS.
+
+    Raises:
+        HudiError: The option has another value.
+    """
+    named = options.get(VIA_OPTION) or LIBHDFS
+    if named not in (WEBHDFS, LIBHDFS):
+        raise HudiError(f"the storage option {VIA_OPTION}: expected {WEBHDFS} or {LIBHDFS}")
+    return named
+
+
 def in_our_words(error: BaseException) -> str:
     """Return what to say of an error of pyarrow's HDFS: what to do if the library is missing."""
     text = str(error)

@@ -22,8 +22,8 @@ from pyhudi_expr.expr.frontend.arrow.filter_lists import (
     literal_of_python,
     parse_filters,
 )
+from pyhudi_expr.expr.frontend.common.constants import InexpressibleError
 from pyhudi_expr.expr.frontend.common.functions import is_in
-from pyhudi_expr.expr.frontend.common.hive_types import InexpressibleError
 from pyhudi_expr.expr.nodes import (
     And,
     Between,

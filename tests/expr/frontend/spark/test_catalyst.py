@@ -35,9 +35,8 @@ from pyhudi_expr.expr.nodes import (
     StartsWith,
     Unknown,
 )
-from pyhudi_expr.expr.semantics import UNKNOWN_SEMANTICS, Engine, Semantics
+from pyhudi_expr.expr.semantics import UNKNOWN_SEMANTICS, Engine, Semantics, Zone, local_zone
 from pyhudi_expr.expr.terms import Scope
-from pyhudi_expr.expr.zones import Zone, local_zone
 
 PREFIX = "org.apache.spark.sql.catalyst.expressions."
 A, S = Column(("a",), pa.int32()), Column(("s",), pa.string())

@@ -14,9 +14,9 @@ from bench.tables import synthetic
 from pyhudi_expr.tables.hudi_names import COLUMN_STATS, FILES, METADATA_DIR, PARTITION_STATS
 from pyhudi_expr.tables.hudi_table import HudiTable
 from pyhudi_expr.tables.listing import StoredFiles
+from pyhudi_expr.tables.mdt import log_files as log_writer
 from pyhudi_expr.tables.mdt.bytes.keys import ALL_PARTITIONS, column_stats_key, shard
 from pyhudi_expr.tables.mdt.hfile import writer as hfile_writer
-from pyhudi_expr.tables.mdt.log import reader as log_writer
 from pyhudi_expr.tables.mdt.records import payloads
 from pyhudi_expr.tables.mdt.records.metadata_records import COLUMN_STATS as STATS_RECORD
 from pyhudi_expr.tables.mdt.records.payloads import RECORD_SCHEMA

@@ -9,7 +9,7 @@ import pytest
 from bench.tables import synthetic
 from pyhudi_expr.expr.frontend.sql.parser import parse_predicate
 from pyhudi_expr.index.prune import PruneOptions, Pruner, PruneRequest
-from pyhudi_expr.tables.mdt.store import listing_snapshots
+from pyhudi_expr.tables.mdt.store import listing_state
 
 FILES, PARTITIONS = 400, 8
 ROWS = FILES * synthetic.ROWS_PER_FILE
@@ -36,7 +36,7 @@ def answers(
 
 @pytest.fixture(autouse=True)
 def small_tables_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(listing_snapshots, "LEAST_FILES", 1)
+    monkeypatch.setattr(listing_state, "LEAST_FILES", 1)
 
 
 @pytest.fixture

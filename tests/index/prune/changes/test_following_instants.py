@@ -13,14 +13,14 @@ import pytest
 
 from bench.tables import synthetic
 from pyhudi_expr.expr.nodes import ALWAYS
+from pyhudi_expr.index import known_tables
+from pyhudi_expr.index.known_tables import opened_state
 from pyhudi_expr.index.prune import PruneOptions, Pruner, PruneRequest
 from pyhudi_expr.tables.hudi_names import COLUMN_STATS, FILES
 from pyhudi_expr.tables.hudi_table import HudiTable
-from pyhudi_expr.tables.mdt.store import listing_following
-from pyhudi_expr.tables.mdt.store.listing_following import opened_state
 from pyhudi_expr.tables.mdt.store.listing_state import ListingState
 from pyhudi_expr.tables.mdt.store.metadata_table import MetadataTable
-from pyhudi_expr.tables.timeline.timeline import State, Timeline
+from pyhudi_expr.tables.timeline import State, Timeline
 from tests.example_counts import examples
 from tests.index.prune.changes.changing_table import FILES_BEFORE, ChangingTable
 from tests.index.prune.same_snapshots import (
@@ -97,7 +97,7 @@ def test_after_many_changes_a_snapshot_is_made_as_a_whole(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     table = ChangingTable(tmp_path / "table", random.Random(31), merge_on_read=False)
-    monkeypatch.setattr(listing_following, "LEAST_SHARE", 6)  # a partition has a twelfth
+    monkeypatch.setattr(known_tables, "LEAST_SHARE", 6)  # a partition has a twelfth
     pruner = Pruner()
     found = []
     for _ in range(4):

@@ -15,7 +15,7 @@ from pyhudi_expr.manage.advice.ranking import advise
 from pyhudi_expr.spark import writer_options
 from pyhudi_expr.spark.entries import entries
 from pyhudi_expr.tables.hudi_table import HudiTable
-from pyhudi_expr.tables.mdt.changes.partitions import index_definitions
+from pyhudi_expr.tables.mdt.index_definitions import index_definitions
 from pyhudi_expr.tables.mdt.store.metadata_table import MetadataTable
 from tests.index.prune.matching_slices import assert_no_row_lost, read, request
 from tests.marks import long

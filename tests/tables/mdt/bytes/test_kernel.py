@@ -17,7 +17,7 @@ from devtools.generators.kernel_types import TARGET, generate
 from pyhudi_expr.tables.mdt.bytes import kernel
 from pyhudi_expr.tables.mdt.bytes.byte_strings import ByteStrings, StringIndex, concat_byte_strings
 from pyhudi_expr.tables.mdt.hfile import cells
-from pyhudi_expr.tables.mdt.hfile.block_index import DamagedIndexError, root_index
+from pyhudi_expr.tables.mdt.hfile.blocks import DamagedIndexError, root_index
 
 STRINGS = st.lists(st.binary(max_size=6), max_size=30)
 

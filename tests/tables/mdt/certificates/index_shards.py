@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from pyhudi_expr.tables.mdt import log_files as log_writer
 from pyhudi_expr.tables.mdt.bytes.keys import secondary_key, secondary_prefix, shard
 from pyhudi_expr.tables.mdt.hfile import writer as hfile_writer
-from pyhudi_expr.tables.mdt.log import reader as log_writer
-from pyhudi_expr.tables.mdt.log.reader import INSTANT, BlockKind
+from pyhudi_expr.tables.mdt.log_files import INSTANT, BlockKind
 from pyhudi_expr.tables.mdt.records import payloads
 from pyhudi_expr.tables.mdt.records.payloads import RECORD_SCHEMA
 from pyhudi_expr.tables.mdt.store.file_group import FileGroup, StoredFile

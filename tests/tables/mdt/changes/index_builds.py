@@ -19,10 +19,10 @@ from pyhudi_expr.tables.mdt.changes.partitions import NewPartition
 from pyhudi_expr.tables.mdt.changes.rollback import rollback_on_failure
 from pyhudi_expr.tables.mdt.hfile import writer as hfile_writer
 from pyhudi_expr.tables.mdt.records.payloads import RECORD_SCHEMA
-from pyhudi_expr.tables.mdt.store import file_group_names
+from pyhudi_expr.tables.mdt.store import group_files
 from pyhudi_expr.tables.mdt.store.metadata_table import MetadataTable, Records
 from pyhudi_expr.tables.storage import Storage
-from pyhudi_expr.tables.timeline.writer import WrittenFile
+from pyhudi_expr.tables.timeline_writer import WrittenFile
 
 SHARDS = 3
 NOTE = "what it is for"
@@ -71,10 +71,8 @@ def write_shards(metadata: Storage, records: Records, instant: str) -> list[Writ
         ]
         content = io.BytesIO()
         hfile_writer.write(content, cells, RECORD_SCHEMA)
-        group = file_group_names.file_id(COLUMN_STATS, number)
-        name = (
-            f"{COLUMN_STATS}/{file_group_names.base_file(group, f'{number}-1-{number}', instant)}"
-        )
+        group = group_files.file_id(COLUMN_STATS, number)
+        name = f"{COLUMN_STATS}/{group_files.base_file(group, f'{number}-1-{number}', instant)}"
         metadata.write(name, content.getvalue())
         files.append(WrittenFile(group, name, len(content.getvalue()), len(cells)))
     return files

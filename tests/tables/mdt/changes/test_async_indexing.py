@@ -14,10 +14,11 @@ from pyhudi_expr.errors import HudiError
 from pyhudi_expr.tables.hudi_names import COLUMN_STATS, METADATA_DIR, PARTITION_STATS
 from pyhudi_expr.tables.hudi_table import HudiTable
 from pyhudi_expr.tables.locks import LockNotAcquired, TableLock, UnknownLock
+from pyhudi_expr.tables.mdt import log_files as log_writer
 from pyhudi_expr.tables.mdt.changes import async_indexing, partitions
-from pyhudi_expr.tables.mdt.changes.partitions import IndexConflict, NewPartition, index_definitions
-from pyhudi_expr.tables.mdt.log import reader as log_writer
-from pyhudi_expr.tables.mdt.store import file_group_names
+from pyhudi_expr.tables.mdt.changes.partitions import IndexConflict, NewPartition
+from pyhudi_expr.tables.mdt.index_definitions import index_definitions
+from pyhudi_expr.tables.mdt.store import group_files
 from pyhudi_expr.tables.process_owner import PROCESS, this_process
 from pyhudi_expr.tables.storage import Storage
 from tests.tables.directory_contents import contents
@@ -164,8 +165,8 @@ def test_concurrent_log_files_do_not_hide_the_base_files(path: str) -> None:
     drop(path)
     announced = async_indexing.announce(HudiTable.open(path), [STATISTICS], lock(path))
     metadata = Storage.open(path).child(METADATA_DIR)
-    group = file_group_names.file_id(COLUMN_STATS, 0)
-    name = f"{COLUMN_STATS}/{file_group_names.log_file(group, '0-411-2456', _LATER)}"
+    group = group_files.file_id(COLUMN_STATS, 0)
+    name = f"{COLUMN_STATS}/{group_files.log_file(group, '0-411-2456', _LATER)}"
     metadata.write(name, log_writer.deletes(_LATER, [b"key"]))
     layout = HudiTable.open(path).properties.timeline_layout
     completed = _LATER if layout == 1 else f"{_LATER}_{_LATER}"

@@ -15,7 +15,8 @@ from pyhudi_expr.tables.hudi_names import COLUMN_STATS
 from pyhudi_expr.tables.hudi_table import HudiTable
 from pyhudi_expr.tables.mdt.changes import async_indexing
 from pyhudi_expr.tables.mdt.changes import recovery as index_recovery
-from pyhudi_expr.tables.mdt.changes.partitions import IndexConflict, NewPartition, index_definitions
+from pyhudi_expr.tables.mdt.changes.partitions import IndexConflict, NewPartition
+from pyhudi_expr.tables.mdt.index_definitions import index_definitions
 from pyhudi_expr.tables.process_owner import PROCESS, this_process
 from tests.failure_fixtures import AS_NOBODY, Disk, readable_by_others
 from tests.tables.directory_contents import contents, linked

@@ -12,20 +12,21 @@ from pyhudi_expr.tables.hudi_names import RECORD_INDEX
 from pyhudi_expr.tables.hudi_table import HudiTable
 from pyhudi_expr.tables.listing import FileListing, TableView
 from pyhudi_expr.tables.locks import TableLock
+from pyhudi_expr.tables.mdt import extension_changes as extension
+from pyhudi_expr.tables.mdt import log_files as log_writer
 from pyhudi_expr.tables.mdt.bytes.keys import secondary_key, shard
-from pyhudi_expr.tables.mdt.changes.partitions import IndexDefinition, NewPartition
+from pyhudi_expr.tables.mdt.changes.partitions import NewPartition
 from pyhudi_expr.tables.mdt.changes.rollback import rollback_on_failure
-from pyhudi_expr.tables.mdt.extension import changes as extension
-from pyhudi_expr.tables.mdt.extension.changes import EXTENSION_DIR, Change, Extension
-from pyhudi_expr.tables.mdt.extension.reader import Coverage
+from pyhudi_expr.tables.mdt.extension import Coverage
+from pyhudi_expr.tables.mdt.extension_changes import EXTENSION_DIR, Change, Extension
 from pyhudi_expr.tables.mdt.hfile import writer as hfile_writer
-from pyhudi_expr.tables.mdt.log import reader as log_writer
+from pyhudi_expr.tables.mdt.index_definitions import IndexDefinition
 from pyhudi_expr.tables.mdt.records import payloads
 from pyhudi_expr.tables.mdt.records.payloads import RECORD_SCHEMA
-from pyhudi_expr.tables.mdt.store import file_group_names
+from pyhudi_expr.tables.mdt.store import group_files
 from pyhudi_expr.tables.mdt.store.compaction import compact_group
 from pyhudi_expr.tables.storage import Storage
-from pyhudi_expr.tables.timeline.writer import WrittenFile
+from pyhudi_expr.tables.timeline_writer import WrittenFile
 
 SHARDS = 2
 CITY = IndexDefinition("secondary_index_city", "secondary_index", "", ("city",), {}, "V2")
@@ -50,8 +51,8 @@ def build(path: str, content: Pairs, as_of: str | None = None) -> None:
                 sink = io.BytesIO()
                 own = sharded(definition, cells, number)
                 hfile_writer.write(sink, own, RECORD_SCHEMA)
-                group, size = file_group_names.file_id(definition.name, number), len(own)
-                name = file_group_names.base_file(group, f"{number}-0-0", change.instant)
+                group, size = group_files.file_id(definition.name, number), len(own)
+                name = group_files.base_file(group, f"{number}-0-0", change.instant)
                 files.append(written(change, definition.name, group, name, sink.getvalue(), size))
         listing = table.listing(TableView.SNAPSHOT, as_of)
         rows = np.arange(listing.num_slices, dtype=np.int64)
@@ -87,8 +88,8 @@ def write_logs(change: Change, added: Pairs, deleted: Pairs) -> list[WrittenFile
 
 
 def log(change: Change, definition: IndexDefinition, number: int, content: bytes) -> WrittenFile:
-    group = file_group_names.file_id(definition.name, number)
-    name = file_group_names.log_file(group, f"{number}-0-0", change.instant)
+    group = group_files.file_id(definition.name, number)
+    name = group_files.log_file(group, f"{number}-0-0", change.instant)
     return written(change, definition.name, group, name, content, 1, is_log=True)
 
 
@@ -101,8 +102,8 @@ def compact(path: str) -> None:
         for number, group in enumerate(change.before.records.groups(definition.name)):
             sink = io.BytesIO()
             hfile_writer.write_batches(sink, compact_group(group), RECORD_SCHEMA)
-            file_id = file_group_names.file_id(definition.name, number)
-            name = file_group_names.base_file(file_id, f"{number}-0-0", change.instant)
+            file_id = group_files.file_id(definition.name, number)
+            name = group_files.base_file(file_id, f"{number}-0-0", change.instant)
             files.append(written(change, definition.name, file_id, name, sink.getvalue(), 1))
     extension.publish(change, files, change.before.coverage, lock(path))
 

@@ -12,10 +12,10 @@ import pytest
 from pyhudi_expr.errors import HudiError
 from pyhudi_expr.tables.hudi_names import RECORD_INDEX
 from pyhudi_expr.tables.hudi_table import HudiTable
+from pyhudi_expr.tables.mdt import extension_changes as extension
 from pyhudi_expr.tables.mdt.changes.partitions import IndexConflict, NewPartition
-from pyhudi_expr.tables.mdt.extension import changes as extension
-from pyhudi_expr.tables.mdt.extension.changes import EXTENSION_DIR, Extension
-from pyhudi_expr.tables.mdt.extension.reader import UNCOVERED, Coverage
+from pyhudi_expr.tables.mdt.extension import UNCOVERED, Coverage
+from pyhudi_expr.tables.mdt.extension_changes import EXTENSION_DIR, Extension
 from pyhudi_expr.tables.process_owner import PROCESS, this_process
 from tests.failure_fixtures import Disk
 from tests.tables.directory_contents import contents, linked

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pyhudi_expr.errors import CorruptFile
-from pyhudi_expr.tables.mdt.log.reader import BlockKind, LogFile
+from pyhudi_expr.tables.mdt.log_files import BlockKind, LogFile
 from tests.example_counts import examples
 from tests.tables.mdt.file_bytes import delete_block, log_block
 

@@ -8,7 +8,7 @@ import fastavro
 import pytest
 
 from pyhudi_expr.errors import CorruptFile
-from pyhudi_expr.tables.mdt.avro.columns import decode_columns, decode_with_numpy
+from pyhudi_expr.tables.mdt.avro_columns import decode_columns, decode_with_numpy
 from pyhudi_expr.tables.mdt.bytes.byte_strings import ByteStrings
 from pyhudi_expr.tables.mdt.records.metadata_records import decode, is_deleted, merge
 from pyhudi_expr.tables.mdt.store.statistics import column_statistics

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pytest
 
 from pyhudi_expr.tables.mdt.hfile.reader import HFile
-from pyhudi_expr.tables.mdt.log.reader import BlockKind, LogFile
+from pyhudi_expr.tables.mdt.log_files import BlockKind, LogFile
 from pyhudi_expr.tables.mdt.records import payloads
 from pyhudi_expr.tables.mdt.records.metadata_records import (
     BLOOM_FILTER,

@@ -15,7 +15,7 @@ from devtools.tables import TableSpec, TableType, create, delete, upsert
 from pyhudi_expr.index.prune import Pruner
 from pyhudi_expr.tables.hudi_names import COLUMN_STATS, FILES, RECORD_INDEX
 from pyhudi_expr.tables.hudi_table import HudiTable
-from pyhudi_expr.tables.mdt.log.reader import LogBlock, LogFile
+from pyhudi_expr.tables.mdt.log_files import LogBlock, LogFile
 from pyhudi_expr.tables.mdt.store.metadata_table import MetadataTable
 from tests.index.prune.matching_slices import assert_no_row_lost, read
 from tests.tables.mdt.test_against_hudi import plain

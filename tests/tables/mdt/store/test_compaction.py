@@ -13,10 +13,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from pyhudi_expr.errors import CorruptFile
+from pyhudi_expr.tables.mdt import log_files as log_writer
 from pyhudi_expr.tables.mdt.bytes.byte_strings import ByteStrings
 from pyhudi_expr.tables.mdt.hfile import reader as hfile
 from pyhudi_expr.tables.mdt.hfile import writer as hfile_writer
-from pyhudi_expr.tables.mdt.log import reader as log_writer
 from pyhudi_expr.tables.mdt.records import payloads
 from pyhudi_expr.tables.mdt.records.metadata_records import COLUMN_STATS, decode
 from pyhudi_expr.tables.mdt.records.payloads import RECORD_SCHEMA

@@ -12,7 +12,7 @@ import pytest
 from pyhudi_expr.errors import CorruptFile
 from pyhudi_expr.tables.hudi_names import FILES, METADATA_DIR
 from pyhudi_expr.tables.hudi_table import HudiTable
-from pyhudi_expr.tables.mdt.store.file_group_names import STUB_TOKEN
+from pyhudi_expr.tables.mdt.store.group_files import STUB_TOKEN
 from pyhudi_expr.tables.mdt.store.metadata_table import MetadataTable
 
 

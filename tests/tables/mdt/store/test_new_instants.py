@@ -15,9 +15,9 @@ from bench.tables import synthetic
 from bench.tables.synthetic import ROWS_PER_FILE
 from pyhudi_expr.tables.hudi_names import COLUMN_STATS, FILES, METADATA_DIR
 from pyhudi_expr.tables.hudi_table import HudiTable
+from pyhudi_expr.tables.mdt import log_files as log_writer
 from pyhudi_expr.tables.mdt.bytes.keys import column_prefix, column_stats_key, shard
 from pyhudi_expr.tables.mdt.hfile.reader import HFile
-from pyhudi_expr.tables.mdt.log import reader as log_writer
 from pyhudi_expr.tables.mdt.records import payloads
 from pyhudi_expr.tables.mdt.records.metadata_records import COLUMN_STATS as STATS_RECORD
 from pyhudi_expr.tables.mdt.records.value_types import value_type

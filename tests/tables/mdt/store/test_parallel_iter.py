@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pyhudi_expr.tables.mdt.store.parallel_iter import THREADS, iter_unordered
+from pyhudi_expr.tables.parsing.budget import THREADS, iter_unordered
 
 
 @given(st.lists(st.lists(st.integers(), max_size=4), max_size=5))

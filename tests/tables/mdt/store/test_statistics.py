@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pyhudi_expr.errors import CorruptFile
-from pyhudi_expr.tables.mdt.avro.columns import decode_columns
+from pyhudi_expr.tables.mdt.avro_columns import decode_columns
 from pyhudi_expr.tables.mdt.bytes.byte_strings import ByteStrings
 from pyhudi_expr.tables.mdt.hfile.cells import Cells
 from pyhudi_expr.tables.mdt.hfile.reader import HFile

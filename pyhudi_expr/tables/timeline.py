@@ -26,8 +26,7 @@ from pyhudi_expr.arrays import DAMAGE_ERRORS, string_list
 from pyhudi_expr.computed_once import computed_once
 from pyhudi_expr.errors import CorruptFile, HudiError, UnsupportedTable
 from pyhudi_expr.tables.parsing import avro_values
-from pyhudi_expr.tables.parsing.budget import check_file_size
-from pyhudi_expr.tables.parsing.json_texts import parse_json
+from pyhudi_expr.tables.parsing.budget import check_file_size, parse_json
 from pyhudi_expr.tables.properties import TableProperties
 from pyhudi_expr.tables.storage import Storage
 

@@ -17,7 +17,6 @@ from __future__ import annotations
 import io
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -28,15 +27,12 @@ from pyhudi_expr.errors import CorruptFile, TableNotFound
 from pyhudi_expr.tables.hudi_names import HOODIE_DIR, PROPERTIES_BACKUP_FILE, PROPERTIES_FILE
 from pyhudi_expr.tables.hudi_table import HudiTable
 from pyhudi_expr.tables.listing import FileListing
+from pyhudi_expr.tables.mdt.index_definitions import IndexDefinition, index_definitions
 from pyhudi_expr.tables.mdt.store.disk_cache import DiskCache
 from pyhudi_expr.tables.mdt.store.metadata_table import MetadataTable
 from pyhudi_expr.tables.properties import TableProperties
 from pyhudi_expr.tables.storage import Expected, Storage
-from pyhudi_expr.tables.timeline.timeline import Instant, read_record
-
-if TYPE_CHECKING:
-    from pyhudi_expr.tables.mdt.changes.partitions import IndexDefinition
-
+from pyhudi_expr.tables.timeline import Instant, read_record
 
 UNCOVERED = -1
 """Instead of a number of rows."""
@@ -224,8 +220,6 @@ class Extension:
     @property
     def definitions(self) -> Mapping[str, IndexDefinition]:
         """Definitions of the complete partitions, by name. Raises CorruptFile."""
-        from pyhudi_expr.tables.mdt.changes.partitions import index_definitions
-
         every = index_definitions(self.records.metadata)
         return {name: definition for name, definition in every.items() if name in self.partitions}
 

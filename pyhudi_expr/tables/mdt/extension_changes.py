@@ -44,16 +44,13 @@ from pyhudi_expr.tables.locks import Lease, TableLock
 from pyhudi_expr.tables.mdt.changes import bootstrap
 from pyhudi_expr.tables.mdt.changes.partitions import (
     IndexConflict,
-    IndexDefinition,
     NewPartition,
-    add_definitions,
     begin_groups,
     check_restores,
     known_times,
-    remove_definitions,
 )
 from pyhudi_expr.tables.mdt.changes.rollback import rollback_on_failure
-from pyhudi_expr.tables.mdt.extension.reader import (
+from pyhudi_expr.tables.mdt.extension import (
     BEFORE,
     COVERAGE,
     COVERAGE_DIR,
@@ -63,10 +60,15 @@ from pyhudi_expr.tables.mdt.extension.reader import (
     Extension,
     extension_exists,
 )
-from pyhudi_expr.tables.parsing.json_texts import parse_json
+from pyhudi_expr.tables.mdt.index_definitions import (
+    IndexDefinition,
+    add_definitions,
+    remove_definitions,
+)
+from pyhudi_expr.tables.parsing.budget import parse_json
 from pyhudi_expr.tables.process_owner import HOST, PROCESS, is_gone, this_process
 from pyhudi_expr.tables.storage import Storage
-from pyhudi_expr.tables.timeline.writer import Action, WrittenFile, commit_record, next_time
+from pyhudi_expr.tables.timeline_writer import Action, WrittenFile, commit_record, next_time
 
 __all__ = [
     "EXTENSION_DIR",

@@ -1,10 +1,10 @@
 """Decode Avro records column by column, all records at once.
 
 A library that decodes one record after the other into dictionaries takes most of the time of a
-large look-up. The compiled kernel (`avro.kernel`) writes each field straight into an array. Without
-it, every record has a cursor into the buffer, and each step moves all cursors over the same field
-(Avro specification, "Binary encoding"). Arrays and maps cannot be decoded that way: then the caller
-reads record by record.
+large look-up. The compiled kernel (`avro_decoding`) writes each field straight into an array.
+Without it, every record has a cursor into the buffer, and each step moves all cursors over the same
+field (Avro specification, "Binary encoding"). Arrays and maps cannot be decoded that way: then the
+caller reads record by record.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ import numpy as np
 import numpy.typing as npt
 
 from pyhudi_expr.arrays import Int64Array
-from pyhudi_expr.tables.mdt.avro import kernel as avro_kernel
-from pyhudi_expr.tables.mdt.avro.schema import (
+from pyhudi_expr.tables.mdt import avro_decoding
+from pyhudi_expr.tables.mdt.avro_decoding import (
     Branch,
     Column,
     Numbers,
@@ -28,12 +28,7 @@ from pyhudi_expr.tables.mdt.avro.schema import (
 )
 from pyhudi_expr.tables.mdt.bytes import kernel
 from pyhudi_expr.tables.mdt.bytes.byte_strings import ByteStrings
-from pyhudi_expr.tables.parsing.avro_schemas import (
-    AvroSchema,
-    UndecodedError,
-    branch_name,
-    simple,
-)
+from pyhudi_expr.tables.parsing.avro_schemas import AvroSchema, UndecodedError, branch_name, simple
 
 _MAX_VARINT_BYTES = 10
 _FLOATS: dict[str, np.dtype[Any]] = {"float": np.dtype("<f4"), "double": np.dtype("<f8")}
@@ -55,7 +50,7 @@ def decode_columns(
     library = kernel.library()
     if library is None:
         return decode_with_numpy(schema, values)
-    return avro_kernel.decode(library, schema, values, selected)
+    return avro_decoding.decode(library, schema, values, selected)
 
 
 def decode_with_numpy(schema: str, values: ByteStrings) -> Struct:

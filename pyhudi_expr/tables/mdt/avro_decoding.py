@@ -1,4 +1,4 @@
-"""Decode Avro records by columns in the compiled kernel.
+"""The columns of decoded Avro records, their schemas, and decoding in the compiled kernel.
 
 A schema is compiled once into a program for `mdt.bytes.kernel.c`: nodes of 32-bit integers, each an
 operation and its operands, which include the slots (output arrays) of the values. Every slot has
@@ -18,25 +18,98 @@ import numpy as np
 import numpy.typing as npt
 
 from pyhudi_expr.arrays import Int32Array, Int64Array
-from pyhudi_expr.tables.mdt.avro.schema import (
-    Branch,
-    Column,
-    Entries,
-    Numbers,
-    Skipped,
-    Struct,
-    Texts,
-    Union,
-    parsed,
-)
+from pyhudi_expr.errors import CorruptFile
 from pyhudi_expr.tables.mdt.bytes import kernel
 from pyhudi_expr.tables.mdt.bytes.byte_strings import ByteStrings
 from pyhudi_expr.tables.parsing.avro_schemas import (
     AvroSchema,
     UndecodedError,
     branch_name,
+    named_types,
+    refuse_empty,
     simple,
 )
+from pyhudi_expr.tables.parsing.budget import parse_json
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """Integers (int64), floats (float64) or booleans, one for each row."""
+
+    values: npt.NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Texts:
+    """Strings (as UTF-8) or bytes, one for each row."""
+
+    values: ByteStrings
+
+
+@dataclass(frozen=True)
+class Struct:
+    """A record: its fields by name, all with the same rows."""
+
+    fields: dict[str, Column]
+
+
+@dataclass(frozen=True)
+class Branch:
+    """The rows of a union that took one branch, ascending, and their values.
+
+    Attributes:
+        name: The branch's type; for a record its name without namespace.
+    """
+
+    name: str
+    rows: Int64Array
+    column: Column
+
+
+@dataclass(frozen=True)
+class Union:
+    """A union: its branches that occur, without nulls.
+
+    Attributes:
+        size: The number of rows.
+    """
+
+    size: int
+    branches: tuple[Branch, ...]
+
+
+@dataclass(frozen=True)
+class Entries:
+    """Maps: all entries of all rows, ascending by row; entry i belongs to row `rows[i]`."""
+
+    rows: Int64Array
+    key: Texts
+    value: Column
+
+
+@dataclass(frozen=True)
+class Skipped:
+    """Arrays, which are skipped."""
+
+
+Column: TypeAlias = Numbers | Texts | Struct | Union | Entries | Skipped | None
+"""None: nulls only."""
+
+
+@lru_cache(maxsize=64)
+def parsed(schema: str) -> tuple[AvroSchema, Mapping[str, Any]]:
+    """Return the schema, and its named types by their names without namespace.
+
+    Raises:
+        UndecodedError: It is no schema, or a few bytes may hold any number of values.
+    """
+    try:
+        root = parse_json(schema, "an Avro schema")
+        refuse_empty(root)
+        return root, named_types(root)
+    except (CorruptFile, KeyError, TypeError, RecursionError) as error:
+        raise UndecodedError(f"no Avro schema: {error!r}") from error
+
 
 _NULL, _BOOLEAN, _LONG, _FLOAT, _DOUBLE, _BYTES, _FIXED, _RECORD, _UNION, _ARRAY, _MAP = range(11)
 _NUMBERS: dict[str, tuple[int, type[np.generic]]] = {

@@ -14,13 +14,10 @@ from dataclasses import dataclass, field
 
 import pyarrow as pa
 
-from pyhudi_expr.arrays import (
-    arrow_list,
-    string_list,
-)
+from pyhudi_expr.arrays import arrow_list, string_list
 from pyhudi_expr.tables.hudi_names import log_files
 from pyhudi_expr.tables.hudi_table import HudiTable
-from pyhudi_expr.tables.timeline.timeline import Instant, read_record
+from pyhudi_expr.tables.timeline import Instant, read_record
 
 BOOTSTRAP_PREFIX = "00000000000000"
 """Instants that begin so initialised a partition of the metadata table."""

@@ -23,7 +23,6 @@ from typing import Any, TypeVar
 import fastavro
 
 from pyhudi_expr.errors import CorruptFile
-from pyhudi_expr.tables.mdt.records.payloads import RECORD_SCHEMA
 from pyhudi_expr.tables.parsing.avro_schemas import AvroSchema
 from pyhudi_expr.tables.parsing.avro_values import record_reader
 from pyhudi_expr.tables.parsing.budget import OverBudgetError, current
@@ -300,7 +299,9 @@ def empty_block(instant: str) -> bytes:
 
 def records(instant: str, cells: Iterable[tuple[bytes, bytes]]) -> bytes:
     """Return a block of records of a delta commit, as `mdt.hfile.writer.write` takes them."""
-    from pyhudi_expr.tables.mdt.hfile import writer as hfile_writer  # on use
+    # On use: a question writes none.
+    from pyhudi_expr.tables.mdt.hfile import writer as hfile_writer
+    from pyhudi_expr.tables.mdt.records.payloads import RECORD_SCHEMA
 
     content = io.BytesIO()
     hfile_writer.write(content, cells, RECORD_SCHEMA)

@@ -1,1 +1,0 @@
-"""Avro records, decoded column by column."""

@@ -1,1 +1,0 @@
-"""The extension metadata table, which is stored beside Hudi's own."""

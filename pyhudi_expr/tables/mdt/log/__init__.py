@@ -1,1 +1,0 @@
-"""Log files of the metadata table: reading, writing, and valid blocks."""

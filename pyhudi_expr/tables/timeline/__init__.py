@@ -1,1 +1,0 @@
-"""Timelines: instants, their metadata, and the archive."""
