@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -54,12 +55,18 @@ def settings_in_file() -> Mapping[str, Any]:
     if file is None or not os.access(file.parent, os.X_OK):
         return {}  # of another user's home, too, in which a process may have been started
     try:
-        text = file.read_text(encoding="utf-8")
+        state = file.stat()
+        return _settings(file, state.st_mtime_ns, state.st_size)
     except FileNotFoundError:
         return {}
     except (OSError, UnicodeDecodeError) as error:
         raise HudiError(f"{file}: the settings cannot be read: {error}") from error
-    found = _parsed(text, file)
+
+
+@lru_cache(maxsize=4)
+def _settings(file: Path, _modified_ns: int, _size: int) -> Mapping[str, Any]:
+    """Read and check the file; each storage that is opened asks for what it sets."""
+    found = _parsed(file.read_text(encoding="utf-8"), file)
     for key, value in found.items():
         if key not in _KEYS:
             raise HudiError(f"{file}: there is no setting {key!r}; expected {', '.join(_KEYS)}")

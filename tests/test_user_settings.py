@@ -40,6 +40,13 @@ def test_a_variable_wins_over_the_file(file: Path, monkeypatch: pytest.MonkeyPat
     assert user_setting("metastore") == "thrift://b:2"
 
 
+def test_a_changed_file_is_read_again(file: Path) -> None:
+    for address in ("thrift://a:1", "thrift://b:20"):
+        file.write_text(f"metastore = {address!r}\n")
+        assert user_setting("metastore") == address
+        assert settings_in_file() is settings_in_file()
+
+
 def test_storage_options_are_those_of_every_table(
     file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -35,7 +35,7 @@ from devtools.runtime import WORK
 from pyhudi_expr.expr.nodes import PythonValue
 from pyhudi_expr.tables.hudi_names import COLUMN_STATS, FILES, METADATA_DIR, PARTITION_STATS
 from pyhudi_expr.tables.mdt.bytes.keys import ALL_PARTITIONS, id64, id128
-from pyhudi_expr.tables.mdt.hfile import blocks
+from pyhudi_expr.tables.mdt.hfile import protobuf
 from pyhudi_expr.tables.mdt.hfile import writer as hfile_writer
 from pyhudi_expr.tables.mdt.records import payloads, value_types
 from pyhudi_expr.tables.mdt.records import payloads as record_schema
@@ -270,7 +270,7 @@ def _entry_encoder(column: _Column) -> Callable[[str, Any, Any], bytes]:
 
 
 def _number(value: int) -> bytes:
-    return blocks.encode_varint(value << 1)
+    return protobuf.encode_varint(value << 1)
 
 
 def _text(value: str) -> bytes:

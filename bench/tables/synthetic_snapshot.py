@@ -20,7 +20,7 @@ from pyhudi_expr.index.partition_values import PartitionValues, path_layout
 from pyhudi_expr.index.snapshot import TableSnapshot
 from pyhudi_expr.index.spark_partition_values import SparkPartitionColumns, SparkPathValues
 from pyhudi_expr.index.statistics.column_bounds import BoundsSnapshots, KeptBounds
-from pyhudi_expr.index.statistics.column_stats import ColumnStats
+from pyhudi_expr.index.statistics.column_stats import WholeColumnStats
 from pyhudi_expr.tables.hudi_table import HudiTable
 from pyhudi_expr.tables.listing import FileListing, ListingPart, TableView
 from pyhudi_expr.tables.mdt.store.disk_cache import DiskCache, Identity
@@ -52,7 +52,7 @@ def snapshot_of(small: Path, directory: Path, files: int, partitions: int) -> Ta
             everywhere = np.ones(files, np.bool_)
             ends = Bounds(*bounds, everywhere, ~everywhere)
             kept.keep(column, KeptBounds(ends, np.zeros(files, np.bool_)))
-    stats = ColumnStats(None, listing, of_table.table.storage)
+    stats = WholeColumnStats(None, listing, of_table.table.storage)
     stats.__dict__["_kept"] = kept
     return replace(
         of_table,

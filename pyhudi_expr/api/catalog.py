@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
+from pyhudi_expr.api.arguments import location
 from pyhudi_expr.api.functions import table
 from pyhudi_expr.api.table import Table
 from pyhudi_expr.errors import InvalidType, InvalidValue, UnsupportedTable
@@ -14,7 +15,8 @@ from pyhudi_expr.manage.hive.metastore_table import INPUT_FORMATS, STORAGE_HANDL
 from pyhudi_expr.manage.hive.registration import METADATA_VIEW
 from pyhudi_expr.tables.glue import GlueClient, is_glue
 from pyhudi_expr.tables.metastore import MetastoreClient, NamedTable
-from pyhudi_expr.tables.properties import TableType
+from pyhudi_expr.tables.properties import TableProperties, TableType
+from pyhudi_expr.tables.storage import Storage
 from pyhudi_expr.user_settings import user_setting
 
 _NAME = re.compile(r"(\w+)\.(\w+)")
@@ -51,11 +53,7 @@ def load_table(
         UnsupportedTable: It is no Hudi table, or a view of one.
         HudiError: The metastore or the storage cannot be read, or an argument is wrong.
     """
-    parts = _NAME.fullmatch(name) if isinstance(name, str) else None
-    if parts is None:
-        raise InvalidValue(f"name: expected database.table, such as 'sales.trips', got {name!r}")
-    with _asked(metastore) as client:
-        found = client.table(*parts.groups())
+    found = _found(name, metastore)
     opened = table(
         _location(found),
         storage_options=storage_options,
@@ -63,8 +61,32 @@ def load_table(
         progress=progress,
         catalog_properties=found.properties,
     )
-    _require_merged(found, opened)
+    if _has_base_files_only(found) and opened.table_type == TableType.MERGE_ON_READ.value:
+        raise _read_optimized(found, opened.uri)
     return opened
+
+
+def table_uri(name: str, metastore: str | None = None) -> str:
+    """Return where the table is that `load_table` opens; of it at most the properties are read.
+
+    Raises:
+        HudiError: As `load_table` does; a table that is not there may be left to the caller.
+    """
+    found = _found(name, metastore)
+    uri = location(_location(found))
+    if _has_base_files_only(found):
+        properties = TableProperties.read(Storage.open(uri))
+        if properties.table_type is TableType.MERGE_ON_READ:
+            raise _read_optimized(found, uri)
+    return uri
+
+
+def _found(name: str, metastore: str | None) -> NamedTable:
+    parts = _NAME.fullmatch(name) if isinstance(name, str) else None
+    if parts is None:
+        raise InvalidValue(f"name: expected database.table, such as 'sales.trips', got {name!r}")
+    with _asked(metastore) as client:
+        return client.table(*parts.groups())
 
 
 def list_tables(database: str, *, metastore: str | None = None) -> list[str]:
@@ -113,18 +135,18 @@ def _location(found: NamedTable) -> str:
     return found.location
 
 
-def _require_merged(found: NamedTable, opened: Table) -> None:
-    """Raise UnsupportedTable if engines read base files only by this name."""
+def _has_base_files_only(found: NamedTable) -> bool:
+    """Return whether engines read base files only by this name."""
     reader = found.input_format or ""
-    is_read_optimized = (
-        found.properties.get(_READ_OPTIMIZED) == "true"
-        or OURS_FOR.get(reader, reader) == _BASE_FILES
+    is_view = found.properties.get(_READ_OPTIMIZED) == "true"
+    return is_view or OURS_FOR.get(reader, reader) == _BASE_FILES
+
+
+def _read_optimized(found: NamedTable, uri: str) -> UnsupportedTable:
+    return UnsupportedTable(
+        f"{found.name} is the read-optimized view of {uri}; open the table by its other name or"
+        " this location, and ask with view='read_optimized'"
     )
-    if is_read_optimized and opened.table_type == TableType.MERGE_ON_READ.value:
-        raise UnsupportedTable(
-            f"{found.name} is the read-optimized view of {opened.uri}; open the table by its other "
-            "name or this location, and ask with view='read_optimized'"
-        )
 
 
 def _is_hudi(found: NamedTable) -> bool:

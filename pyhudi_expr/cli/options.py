@@ -48,9 +48,9 @@ def table_location(table: str) -> str:
 @cache
 def _named_location(name: str, metastore: str) -> str:
     """Ask the metastore once, however often a command names its table."""
-    from pyhudi_expr.api.catalog import load_table
+    from pyhudi_expr.api.catalog import table_uri
 
-    return load_table(name, metastore=metastore).uri
+    return table_uri(name, metastore)
 
 
 def is_table_name(table: str) -> bool:

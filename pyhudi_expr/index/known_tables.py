@@ -24,8 +24,13 @@ import pyarrow.compute as pc
 
 from pyhudi_expr.arrays import BoolArray
 from pyhudi_expr.errors import HudiError, TableNotFound
-from pyhudi_expr.index.statistics.column_stats import BoundsLimits, ColumnStats, Footers
-from pyhudi_expr.index.statistics.entry_source import GroupEntries
+from pyhudi_expr.index.statistics.column_stats import (
+    BoundsLimits,
+    ColumnStats,
+    Footers,
+    WholeColumnStats,
+)
+from pyhudi_expr.index.statistics.entry_source import GroupEntries, ListedEntries
 from pyhudi_expr.index.statistics.joined_column_stats import JoinedColumnStats
 from pyhudi_expr.tables.hudi_names import (
     COLUMN_STATS,
@@ -236,9 +241,10 @@ class KnownTable:
         if isinstance(stats, JoinedColumnStats):
             pairs = tuple(zip(self.listing.parts, stats.parts, strict=True))
             return KnownTable(self.listed, pairs)
-        is_own = stats is not None and isinstance(stats.entries, MetadataTable)
-        pairs = ((self.listing.parts[0], stats),) if stats is not None and is_own else ()
-        return KnownTable(self.listed, pairs)
+        entries = None if stats is None else stats.entries
+        if stats is None or entries is None or not isinstance(entries.source, MetadataTable):
+            return KnownTable(self.listed)
+        return KnownTable(self.listed, ((self.listing.parts[0], stats),))
 
     def column_stats(
         self, metadata: MetadataTable, limits: BoundsLimits, footers: Footers
@@ -253,15 +259,15 @@ class KnownTable:
         listing, storage = self.listing, metadata.table.storage
         known = {id(part): stats for part, stats in self.statistics}
         if listing.is_whole and id(listing.parts[0]) not in known:
-            return ColumnStats(metadata, listing, storage, limits, earlier=footers)
+            return WholeColumnStats(metadata, listing, storage, limits, earlier=footers)
 
         def fresh(part: ListingPart) -> ColumnStats:
             entries = GroupEntries.of_few(metadata, part.num_files)
             own = FileListing.of(listing.instant, listing.view, part)
-            return ColumnStats(entries, own, storage, limits, len(listing.partitions), footers)
+            return WholeColumnStats(entries, own, storage, limits, len(listing.partitions), footers)
 
         parts = [known.get(id(part)) or fresh(part) for part in listing.parts]
-        return JoinedColumnStats(metadata, listing, storage, limits, parts)
+        return JoinedColumnStats(ListedEntries(metadata, listing), storage, limits, parts)
 
 
 def following_table(
@@ -327,6 +333,6 @@ def _kept_statistics(
         return ()
     with suppress(HudiError):
         entries = GroupEntries.as_of(metadata, state.statistics)
-        stats = ColumnStats(entries, listing, metadata.table.storage, limits)
+        stats = WholeColumnStats(entries, listing, metadata.table.storage, limits)
         return ((listing.parts[0], stats),)
     return ()

@@ -9,7 +9,12 @@ import pyarrow as pa
 
 from pyhudi_expr.errors import ExternalFiles, HudiError
 from pyhudi_expr.index.known_tables import KnownListing, KnownTable, following_table, opened_state
-from pyhudi_expr.index.statistics.column_stats import NO_LIMITS, BoundsLimits, ColumnStats
+from pyhudi_expr.index.statistics.column_stats import (
+    NO_LIMITS,
+    BoundsLimits,
+    ColumnStats,
+    WholeColumnStats,
+)
 from pyhudi_expr.index.statistics.joined_column_stats import Streaming, evaluate_streaming
 from pyhudi_expr.index.statistics.partition_stats import PartitionStats, has_aggregates
 from pyhudi_expr.tables.hudi_names import COLUMN_STATS, FILES, PARTITION_STATS
@@ -172,7 +177,7 @@ def open_column_stats(
     else:
         notes = (NO_STATISTICS,)
     listing, limits = known.listing, options.limits
-    return ColumnStats(source, listing, table.storage, limits, earlier=footers), notes
+    return WholeColumnStats(source, listing, table.storage, limits, earlier=footers), notes
 
 
 def open_partition_stats(

@@ -27,6 +27,7 @@ from pyhudi_expr.expr.evaluate import StatisticsEvidence, is_impossible
 from pyhudi_expr.index.partition_values import BoundsOfPartition, PartitionRanges, PartitionValues
 from pyhudi_expr.index.planner import Answer, Question
 from pyhudi_expr.index.statistics.column_stats import ColumnStats, LoadedBounds
+from pyhudi_expr.index.statistics.entry_source import ListedEntries
 from pyhudi_expr.index.statistics.joined_column_stats import Streaming
 from pyhudi_expr.index.statistics.statistics_decoding import decode
 from pyhudi_expr.tables.hudi_names import COMMIT_TIME, PARTITION_STATS, RECORD_KEY
@@ -86,10 +87,10 @@ def find_null_key(
         return None
     for name, type_ in zip(columns, key_types(schema, columns, table.base_path), strict=True):
         domain = domain_of(type_)
-        if domain is None:
+        if domain is None or stats.entries is None:
             continue
         try:
-            files = _with_nulls(stats, listing, BoundColumn(name, type_, domain))
+            files = _with_nulls(stats.entries, BoundColumn(name, type_, domain))
         except HudiError:  # a query that needs the index reports it
             return None
         if files:
@@ -97,14 +98,15 @@ def find_null_key(
     return None
 
 
-def _with_nulls(stats: ColumnStats, listing: FileListing, column: BoundColumn) -> list[str]:
+def _with_nulls(read: ListedEntries, column: BoundColumn) -> list[str]:
     """Return the paths of base files with nulls.
 
     A file without bounds is none of them: Hudi counts values as nulls where a footer has no
     statistics. Neither is a log file, which may leave columns out.
     """
+    listing = read.listing
     found = np.zeros(listing.num_files, np.bool_)
-    for positions, entries in stats.entries_of(column.name):
+    for positions, entries in read.every(column.name):
         is_log = listing.file_is_log[positions]
         known = is_known(decode(entries, column, is_log).bounds)
         found[positions] = known & ~is_log & (entries.null_count > 0)
@@ -167,7 +169,7 @@ class ColumnStatsSource:
         found = self.stats.load(
             columns, question.partitions, question.footer_wait, question.footers
         )
-        if not found.too_large or not self.stats.can_stream:
+        if not found.too_large or self.stats.entries is None:
             zones = None if found.zones is None else found.zones.evidence()
             notes = (*found.notes, *map(_without_entries, self._unindexed(found)))
             return Answer(found.evidence(), notes, zones=zones, lacks_footers=found.lacks_footers)

@@ -213,7 +213,7 @@ def _kept(snapshot: TableSnapshot) -> tuple[ColumnStats, BoundsSnapshots]:
     """Return the statistics of a table, and where their bounds are kept."""
     stats = snapshot.column_stats
     entries = None if stats is None else stats.entries
-    kept = None if entries is None else BoundsSnapshots.of(entries, snapshot.listing)
+    kept = None if entries is None else BoundsSnapshots.of(entries)
     if stats is None or kept is None:
         raise HudiError(
             f"{snapshot.table.base_path}: no snapshot of bounds can be made; it needs column_stats"

@@ -38,7 +38,7 @@ from pyhudi_expr.tables import locks
 from pyhudi_expr.tables.hudi_table import HudiTable
 from pyhudi_expr.tables.mdt.changes import bootstrap, partitions
 from pyhudi_expr.tables.mdt.changes.partitions import IndexConflict
-from pyhudi_expr.tables.pending_writes import wait_for_instants, writers_at_work
+from pyhudi_expr.tables.pending_writes import wait_for_all_writers
 from pyhudi_expr.tables.storage import Storage, using_storage_options
 
 
@@ -222,7 +222,7 @@ def carry_out(spark: SparkSession, work: Work, options: BuildOptions) -> BuildRe
             lock = options.lock(table.storage)
             if work.replaced:
                 # A build waits for writers: what it replaces answers until it can begin.
-                wait_for_instants(table, writers_at_work(table), options.wait, IndexConflict)
+                wait_for_all_writers(table, options.wait, IndexConflict)
                 partitions.drop(table, work.replaced, lock)
             if bootstrap.ensure_metadata_table(table.refreshed(), lock):
                 notes.append("the table had no metadata table; one was made")

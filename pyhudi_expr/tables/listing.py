@@ -122,8 +122,46 @@ class Runs:
         return pa.concat_arrays(texts or [texts_of(0)[:0]]).take(arrow_array(order))
 
 
+class _Slices:
+    """What follows from the columns of file slices, be they stored or put together of parts."""
+
+    num_files: int
+    num_slices: int
+    file_slice: Int32Array
+    file_is_log: BoolArray
+    slice_partition: Int32Array
+    slices_of_partition: Int64Array
+    partition_file_bounds: Int64Array
+
+    @computed_once
+    def is_file_per_slice(self) -> bool:
+        """Whether each slice is one file."""
+        return self.num_files == self.num_slices  # every slice has a file
+
+    @computed_once
+    def has_logs(self) -> bool:
+        """Whether any file is a log file."""
+        return bool(self.file_is_log.any())
+
+    @computed_once
+    def slice_start(self) -> Int64Array:
+        """The first file of each slice."""
+        begins = np.append(True, self.file_slice[1:] != self.file_slice[:-1])
+        return np.flatnonzero(begins).astype(np.int64)
+
+    @computed_once
+    def partition_slice_bounds(self) -> Int64Array:
+        """The slices of partition p are those from bounds[p] up to bounds[p + 1] (exclusive)."""
+        return np.append(0, np.cumsum(self.slices_of_partition))
+
+    @computed_once
+    def partition_files(self) -> Int64Array:
+        """The number of files of each partition."""
+        return np.diff(self.partition_file_bounds)
+
+
 @dataclass(frozen=True, eq=False)
-class ListingPart:
+class ListingPart(_Slices):
     """The file slices of some partitions of a table, column by column.
 
     `partitions` are distinct and sorted as UTF-8 bytes, without partitions that have no slice.
@@ -159,30 +197,9 @@ class ListingPart:
         return len(self.slice_partition)
 
     @computed_once
-    def is_file_per_slice(self) -> bool:
-        """Whether each slice is one file."""
-        return self.num_files == self.num_slices  # every slice has a file
-
-    @computed_once
-    def has_logs(self) -> bool:
-        """Whether any file is a log file."""
-        return bool(self.file_is_log.any())
-
-    @computed_once
-    def slice_start(self) -> Int64Array:
-        """The first file of each slice."""
-        begins = np.append(True, self.file_slice[1:] != self.file_slice[:-1])
-        return np.flatnonzero(begins).astype(np.int64)
-
-    @computed_once
     def slices_of_partition(self) -> Int64Array:
         """The number of slices of each partition; slices are in the order of partitions."""
         return np.bincount(self.slice_partition, minlength=len(self.partitions)).astype(np.int64)
-
-    @computed_once
-    def partition_slice_bounds(self) -> Int64Array:
-        """The slices of partition p are those from bounds[p] up to bounds[p + 1] (exclusive)."""
-        return np.append(0, np.cumsum(self.slices_of_partition))
 
     @computed_once
     def zone_starts(self) -> Int64Array:
@@ -196,11 +213,6 @@ class ListingPart:
         if self.is_file_per_slice:
             return self.partition_slice_bounds
         return np.append(self.slice_start, self.num_files)[self.partition_slice_bounds]
-
-    @computed_once
-    def partition_files(self) -> Int64Array:
-        """The number of files of each partition."""
-        return np.diff(self.partition_file_bounds)
 
     @computed_once
     def file_instants(self) -> AnyArray:
@@ -296,7 +308,7 @@ class ListingPart:
 
 
 @dataclass(frozen=True, eq=False)
-class FileListing:
+class FileListing(_Slices):
     """The file slices of a table that a query sees at `instant`, column by column.
 
     It is made of whole partitions of parts. A commit changes few partitions of a large table: what
@@ -567,11 +579,6 @@ class FileListing:
         """One flag for each slice: whether any file of it is a log file; not to be written to."""
         return self.any_file_of_slice(self.file_is_log)
 
-    @computed_once
-    def has_logs(self) -> bool:
-        """Whether any file is a log file."""
-        return bool(self.file_is_log.any())
-
     def some(self, slices: BoolArray) -> FileListing:
         """Return the listing of the flagged slices only."""
         return self.at(np.flatnonzero(slices))
@@ -599,25 +606,9 @@ class FileListing:
             return files
         return np.logical_or.reduceat(files, self.slice_start)
 
-    @computed_once
-    def is_file_per_slice(self) -> bool:
-        """Whether each slice is one file."""
-        return self.num_files == self.num_slices  # every slice has a file
-
-    @computed_once
-    def slice_start(self) -> Int64Array:
-        """The first file of each slice."""
-        begins = np.append(True, self.file_slice[1:] != self.file_slice[:-1])
-        return np.flatnonzero(begins).astype(np.int64)
-
     def partition_slices(self, partitions: BoolArray) -> Int64Array:
         """Return the slices of the flagged partitions, ascending."""
         return ranges(self.partition_slice_bounds, np.flatnonzero(partitions))
-
-    @computed_once
-    def partition_slice_bounds(self) -> Int64Array:
-        """The slices of partition p are those from bounds[p] up to bounds[p + 1] (exclusive)."""
-        return np.append(0, np.cumsum(self.slices_of_partition))
 
     @computed_once
     def zone_starts(self) -> Int64Array:
@@ -638,11 +629,6 @@ class FileListing:
     def partition_paths(self) -> list[str]:
         """The partitions as texts."""
         return string_list(self.partitions)
-
-    @computed_once
-    def partition_files(self) -> Int64Array:
-        """The number of files of each partition."""
-        return np.diff(self.partition_file_bounds)
 
     @computed_once
     def total_bytes(self) -> int:

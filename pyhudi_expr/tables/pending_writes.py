@@ -55,6 +55,13 @@ def is_scheduled_clustering(table: HudiTable, instant: Instant) -> bool:
     return plan.get("operationType") == "CLUSTER"
 
 
+def wait_for_all_writers(
+    table: HudiTable, wait: float, failure: Callable[[str], HudiError]
+) -> HudiTable:
+    """Wait until no action is pending that may be writing rows now, see `wait_for_instants`."""
+    return wait_for_instants(table, writers_at_work(table), wait, failure)
+
+
 def wait_for_instants(
     table: HudiTable, writes: Set[str], wait: float, failure: Callable[[str], HudiError]
 ) -> HudiTable:

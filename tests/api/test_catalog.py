@@ -10,6 +10,7 @@ from click.shell_completion import ShellComplete
 
 import pyhudi_expr as ph
 from devtools.metastore import MetastoreServer
+from pyhudi_expr.api.catalog import table_uri
 from pyhudi_expr.cli.main import cli, main
 from pyhudi_expr.cli.options import COMPLETION_VARIABLE
 from pyhudi_expr.errors import HudiError, InvalidValue, TableNotFound, UnsupportedTable
@@ -76,6 +77,13 @@ def test_what_is_no_table_is_an_error_that_says_why(
 ) -> None:
     with pytest.raises(error, match=said):
         ph.load_table(name, metastore=metastore)
+    with pytest.raises(error, match=said):
+        table_uri(name, metastore)
+
+
+def test_a_location_is_that_of_the_table(metastore: str) -> None:
+    for name in ("default.trips", "default.txns"):
+        assert table_uri(name, metastore) == ph.load_table(name, metastore=metastore).uri
 
 
 def test_a_metastore_must_be_named_and_answer(monkeypatch: pytest.MonkeyPatch) -> None:

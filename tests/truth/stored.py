@@ -25,7 +25,7 @@ import pyarrow.parquet as pq
 
 from pyhudi_expr.expr.bound import BoundExpression, columns
 from pyhudi_expr.expr.evaluate import StatisticsEvidence, as_array, may_be
-from pyhudi_expr.index.statistics.column_stats import ColumnStats
+from pyhudi_expr.index.statistics.column_stats import WholeColumnStats
 from pyhudi_expr.spark.entries.column_stats import column_stats
 from pyhudi_expr.tables.hudi_names import COLUMN_STATS
 from pyhudi_expr.tables.hudi_table import HudiTable
@@ -162,7 +162,7 @@ def _exactly(column: pa.ChunkedArray, type_: pa.DataType) -> pa.ChunkedArray | N
 class StoredFiles:
     """The files of a table, by statistics of them."""
 
-    statistics: ColumnStats
+    statistics: WholeColumnStats
     schema: pa.Schema
 
     @staticmethod
@@ -170,7 +170,7 @@ class StoredFiles:
         """By what the files themselves say."""
         table = HudiTable.open(str(path))
         listing = table.listing(TableView.READ_OPTIMIZED)
-        return StoredFiles(ColumnStats(None, listing, table.storage), table.schema())
+        return StoredFiles(WholeColumnStats(None, listing, table.storage), table.schema())
 
     @staticmethod
     def by_entries(path: Path) -> StoredFiles:
@@ -182,7 +182,7 @@ class StoredFiles:
         definition = IndexDefinition(COLUMN_STATS, COLUMN_STATS, COLUMN_STATS, fields, {}, "V2")
         batches = column_stats(table, None, definition, 1)(file_slices(listing))
         entries = _Entries(list(batches))
-        return StoredFiles(ColumnStats(entries, listing, table.storage), schema)
+        return StoredFiles(WholeColumnStats(entries, listing, table.storage), schema)
 
     def kept(self, bound: BoundExpression, files: int) -> npt.NDArray[np.bool_]:
         """Which files may have a row for which the expression is TRUE."""

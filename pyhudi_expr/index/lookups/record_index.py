@@ -65,6 +65,7 @@ from pyhudi_expr.index.lookups.key_predicates import equality, exact
 from pyhudi_expr.index.lookups.slice_proofs import (
     COMPARED_BYTES,
     Finding,
+    IndexedRows,
     SliceProofs,
     SliceRows,
     pieces,
@@ -339,14 +340,16 @@ class RecordIndex(CostedSource):
         Raises:
             HudiError: The index cannot be read.
         """
-        rows, places = self.slice_rows, self.places(patience)
-        if rows is None or self.stored_bytes > COMPARED_BYTES:
-            return np.zeros_like(slices)
+        rows, places = self.compared_rows(self.stored_bytes), self.places(patience)
 
-        def finds_all(slice_: int) -> bool:
-            return places.find_all(rows.read(slice_, column).keys, slice_)
+        def finds_all(found: IndexedRows, slice_: int) -> bool:
+            return places.find_all(found.keys, slice_)
 
-        return self._proofs.found(finds_all, slices, patience)
+        return self._proofs.found(finds_all, rows, column, slices, patience)
+
+    def compared_rows(self, stored_bytes: int) -> SliceRows | None:
+        """Return the rows that an index of so many bytes is compared with; None: with no rows."""
+        return self.slice_rows if stored_bytes <= COMPARED_BYTES else None
 
     def _certify(self) -> RecordCertificate:
         from pyhudi_expr.tables.mdt.certificates.stored import certify_records  # on use

@@ -60,7 +60,6 @@ from pyhudi_expr.index.lookups.record_index import (
     RecordIndex,
 )
 from pyhudi_expr.index.lookups.slice_proofs import (
-    COMPARED_BYTES,
     Finding,
     SliceProofs,
     covered_slices,
@@ -251,14 +250,8 @@ class SecondaryIndex(CostedSource):
 
     def _compared(self, places: ValuePlaces, slices: BoolArray, patience: float) -> BoolArray:
         """Return for each slice whether it was read, and the index finds all of its values."""
-        rows = self._records.slice_rows
-        if rows is None or self._stored_bytes > COMPARED_BYTES:
-            return np.zeros_like(slices)
-
-        def finds_all(slice_: int) -> bool:
-            return places.find_all(rows.read(slice_, self.column), slice_)
-
-        return self._proofs.found(finds_all, slices, patience)
+        rows = self._records.compared_rows(self._stored_bytes)
+        return self._proofs.found(places.find_all, rows, self.column, slices, patience)
 
     def _partial_notes(self, is_trusted: BoolArray, question: Question) -> tuple[str, ...]:
         """Say for how many of the remaining slices the index answers, if not for all."""

@@ -273,8 +273,8 @@ class Finding(IntEnum):
     """They cannot be read here as Hudi reads them."""
 
 
-FindsAll = Callable[[int], bool]
-"""Tells whether an index finds all rows of a slice in it. Raises HudiError."""
+FindsAll = Callable[[IndexedRows, int], bool]
+"""Tells whether an index finds all these rows in a slice. Raises HudiError."""
 
 
 class SliceProofs:
@@ -289,19 +289,30 @@ class SliceProofs:
     def _findings(self) -> npt.NDArray[np.int8]:
         return np.full(self._listing.num_slices, Finding.NOTHING, np.int8)
 
-    def found(self, finds_all: FindsAll, slices: BoolArray, patience: float) -> BoolArray:
+    def found(
+        self,
+        finds_all: FindsAll,
+        rows: SliceRows | None,
+        column: str | None,
+        slices: BoolArray,
+        patience: float,
+    ) -> BoolArray:
         """Return for each slice whether it is known that the index finds all rows of it.
 
         Args:
             finds_all: Compares a slice that was not compared yet, in the background.
+            rows: Reads its rows. None: no slice is compared.
+            column: The column that is read with the keys, if any.
             slices: The slices that are asked for; other flags are False.
             patience: Seconds to wait. Slices that are not compared then are left to later calls.
         """
+        if rows is None:
+            return np.zeros_like(slices)
         end = monotonic() + patience
         waiting = np.flatnonzero(slices & self.are(Finding.NOTHING))
         for number in self._smallest_first(waiting):
             left = end - monotonic()
-            comparing = LazyValue(partial(self._compare, finds_all, number))
+            comparing = LazyValue(partial(self._compare, finds_all, rows, column, number))
             if left <= 0 or not self._comparing.setdefault(number, comparing).wait(left):
                 break
         return slices & self.are(Finding.FOUND)
@@ -319,9 +330,12 @@ class SliceProofs:
         ordered: list[int] = slices[np.argsort(sizes[slices], kind="stable")].tolist()
         return ordered
 
-    def _compare(self, finds_all: FindsAll, number: int) -> None:
+    def _compare(
+        self, finds_all: FindsAll, rows: SliceRows, column: str | None, number: int
+    ) -> None:
         try:
-            finding = Finding.FOUND if finds_all(number) else Finding.LACKING
+            is_found = finds_all(rows.read(number, column), number)
+            finding = Finding.FOUND if is_found else Finding.LACKING
         except ProcessEndsError:
             raise
         except (HudiError, *DAMAGE_ERRORS):

@@ -32,7 +32,7 @@ from pyhudi_expr.arrays import (
 )
 from pyhudi_expr.expr.bound import BoundColumn
 from pyhudi_expr.expr.domains import MAX_ORDINAL, MIN_ORDINAL, Bounds, Domain, Values
-from pyhudi_expr.index.statistics.entry_source import EntrySource
+from pyhudi_expr.index.statistics.entry_source import ListedEntries
 from pyhudi_expr.tables.hudi_names import COLUMN_STATS
 from pyhudi_expr.tables.listing import FileListing
 from pyhudi_expr.tables.mdt.store.disk_cache import DiskCache, Identity
@@ -235,20 +235,21 @@ class BoundsSnapshots:
         self._state = state
 
     @staticmethod
-    def of(entries: EntrySource, listing: FileListing) -> BoundsSnapshots | None:
+    def of(entries: ListedEntries) -> BoundsSnapshots | None:
         """Return the snapshots for entries of `column_stats`; None if nothing can be kept.
 
         Raises:
             HudiError: A file group cannot be read.
         """
-        if entries.cache is None or not is_worth_keeping(listing):
+        source, listing = entries.source, entries.listing
+        if source.cache is None or not is_worth_keeping(listing):
             return None
-        groups = entries.groups(COLUMN_STATS)
+        groups = source.groups(COLUMN_STATS)
         states = group_states(groups)
         if not groups or states is None:
             return None
-        encoded = json.dumps([states, entries.meta_fields, listing.content_id]).encode()
-        return BoundsSnapshots(entries.cache, listing, xxhash.xxh3_128_hexdigest(encoded))
+        encoded = json.dumps([states, source.meta_fields, listing.content_id]).encode()
+        return BoundsSnapshots(source.cache, listing, xxhash.xxh3_128_hexdigest(encoded))
 
     def find(self, column: BoundColumn) -> KeptBounds | None:
         """Return the kept bounds of a column, mapped from the disk; None if there are none."""

@@ -27,9 +27,8 @@ from collections.abc import Container, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from itertools import chain
 from types import MappingProxyType
-from typing import TypeAlias
+from typing import Protocol, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -41,7 +40,6 @@ from pyhudi_expr.arrays import (
     Int64Array,
     arrow_array,
     numpy_numbers,
-    string_list,
 )
 from pyhudi_expr.computed_once import computed_once
 from pyhudi_expr.expr.bound import BoundColumn
@@ -56,23 +54,14 @@ from pyhudi_expr.index.statistics.column_bounds import (
     concat_bounds,
     no_rows,
 )
-from pyhudi_expr.index.statistics.entry_source import EntryPositions, EntrySource
-from pyhudi_expr.index.statistics.statistics_decoding import (
-    DecodedBounds,
-    StatisticsEntries,
-    decode,
-)
+from pyhudi_expr.index.statistics.entry_source import EntrySource, ListedEntries, Piece
 from pyhudi_expr.tables.hudi_names import COLUMN_STATS, RECORD_KEY
 from pyhudi_expr.tables.listing import FileListing
-from pyhudi_expr.tables.mdt.bytes.keys import column_partition_prefix, column_prefix
-from pyhudi_expr.tables.mdt.store.statistics import ColumnStatistics
-from pyhudi_expr.tables.parsing.budget import iter_unordered
+from pyhudi_expr.tables.mdt.bytes.keys import column_prefix
 from pyhudi_expr.tables.storage import Storage
 
 #: Name of the evidence from Parquet footers.
 FOOTERS = "footers"
-#: The share of a table's partitions below which only their entries are read.
-_FEW_PARTITIONS = 0.25
 #: Memory for reading, as a multiple of the bytes read, until the bounds are stored.
 _COPIES = 3
 #: Fewer zones are evaluated as fast as their files.
@@ -142,17 +131,6 @@ class FooterBounds:
 
 
 @dataclass(frozen=True)
-class Piece:
-    """Bounds of a column for the files at `positions`."""
-
-    column: BoundColumn
-    positions: Int64Array
-    decoded: DecodedBounds
-    without_values: Int64Array
-    """Log files in which no value was counted."""
-
-
-@dataclass(frozen=True)
 class LoadedBounds:
     """Bounds over the files of a listing (a `Statistics`), and the columns that exceed the limit.
 
@@ -194,50 +172,28 @@ def _unread_notes(column: BoundColumn, known: _Column, files: BoolArray) -> Iter
         )
 
 
-class ColumnStats:
+class ColumnStats(Protocol):
     """The bounds of a listing's files, for as many columns as fit in memory. Thread safe."""
 
-    def __init__(
-        self,
-        entries: EntrySource | None,
-        listing: FileListing,
-        storage: Storage,
-        limits: BoundsLimits = NO_LIMITS,
-        table_partitions: int | None = None,
-        earlier: Footers = _NONE,
-    ) -> None:
-        """Open the index for a listing.
+    @property
+    def entries(self) -> ListedEntries | None:
+        """The entries of the files. None: there is no `column_stats`, and footers are used."""
 
-        Args:
-            entries: The source of entries. None: there is no `column_stats`, and footers are used.
-            listing: The files.
-            storage: The table's storage.
-            limits: What the bounds may take.
-            table_partitions: The number of partitions with entries. None: those of the listing.
-            earlier: The `footers` of the table's earlier state.
-        """
-        self.entries = entries
-        self.storage = storage
-        self.limits = limits
-        self._listing = listing
-        self._earlier = earlier
-        self._all_partitions = table_partitions or len(listing.partitions)
-        self._positions = EntryPositions(listing)
-        self._columns: OrderedDict[BoundColumn, _Column] = OrderedDict()  # the latest used is last
-        self._lock = threading.RLock()
+    @property
+    def storage(self) -> Storage:
+        """The table's storage."""
+
+    @property
+    def limits(self) -> BoundsLimits:
+        """What the bounds may take."""
 
     @property
     def name(self) -> str:
         """What the bounds are called in explanations."""
-        return FOOTERS if self.entries is None else COLUMN_STATS
 
     @property
     def nbytes(self) -> int:
         """Memory in bytes."""
-        with self._lock:
-            held = sum([column.store.nbytes for column in self._columns.values()])
-        earlier = self._earlier.values()
-        return held + sum([one.files.nbytes + bounds_bytes(one.bounds) for one in earlier])
 
     def load(
         self,
@@ -261,6 +217,64 @@ class ColumnStats:
         Raises:
             HudiError: The index cannot be read.
         """
+
+    def footers(self) -> Footers:
+        """Return the bounds of all footers that were read, for the table's next state."""
+
+
+class WholeColumnStats:
+    """The bounds of all files of a listing by one source of entries (`ColumnStats`)."""
+
+    def __init__(
+        self,
+        entries: EntrySource | None,
+        listing: FileListing,
+        storage: Storage,
+        limits: BoundsLimits = NO_LIMITS,
+        table_partitions: int | None = None,
+        earlier: Footers = _NONE,
+    ) -> None:
+        """Open the index for a listing.
+
+        Args:
+            entries: The source of entries. None: there is no `column_stats`, and footers are used.
+            listing: The files.
+            storage: The table's storage.
+            limits: What the bounds may take.
+            table_partitions: The number of partitions with entries. None: those of the listing.
+            earlier: The `footers` of the table's earlier state.
+        """
+        self.entries = (
+            None if entries is None else ListedEntries(entries, listing, table_partitions)
+        )
+        self.storage = storage
+        self.limits = limits
+        self._listing = listing
+        self._earlier = earlier
+        self._columns: OrderedDict[BoundColumn, _Column] = OrderedDict()  # the latest used is last
+        self._lock = threading.RLock()
+
+    @property
+    def name(self) -> str:
+        """See `ColumnStats`."""
+        return FOOTERS if self.entries is None else COLUMN_STATS
+
+    @property
+    def nbytes(self) -> int:
+        """See `ColumnStats`."""
+        with self._lock:
+            held = sum([column.store.nbytes for column in self._columns.values()])
+        earlier = self._earlier.values()
+        return held + sum([one.files.nbytes + bounds_bytes(one.bounds) for one in earlier])
+
+    def load(
+        self,
+        columns: Sequence[BoundColumn],
+        partitions: BoolArray,
+        footer_wait: float,
+        footers: BoolArray | None = None,
+    ) -> LoadedBounds:
+        """See `ColumnStats`."""
         with self._lock:
             held = self._held(columns, partitions)
             if held is not None:
@@ -323,46 +337,6 @@ class ColumnStats:
             return None
         return LoadedBounds({c: known.store.zones(starts) for c, known in requested.items()})
 
-    def pieces(self, columns: Mapping[BoundColumn, BoolArray]) -> Iterator[Piece]:
-        """Read the bounds of the flagged partitions' files, in no order.
-
-        Pieces have some megabytes, so that an index of any size can be read.
-        """
-        assert self.entries is not None
-        sources = [
-            self._decoded(column, partitions, source)
-            for column, partitions in columns.items()
-            for source in self._read(self.entries, column.name, partitions)
-        ]
-        return iter_unordered(sources, self.entries.reading_threads)
-
-    def entries_of(self, column: str) -> Iterator[tuple[Int64Array, StatisticsEntries]]:
-        """Read the entries of a column, some megabytes at a time, each with its file's position.
-
-        Nothing of it is cached.
-
-        Raises:
-            HudiError: The index cannot be read.
-        """
-        if self.entries is not None:
-            everywhere = np.ones(len(self._listing.partitions), dtype=np.bool_)
-            yield from chain.from_iterable(self._read(self.entries, column, everywhere))
-
-    @property
-    def can_stream(self) -> bool:
-        """Whether the index has `pieces`."""
-        return self.entries is not None
-
-    def prefixes(self, column: str, partitions: BoolArray) -> list[str]:
-        """Return the key prefixes of the column's entries for the flagged partitions."""
-        # The cache between processes holds whole columns.
-        most = _FEW_PARTITIONS if self.entries is not None and self.entries.cache else 1
-        chosen = np.count_nonzero(partitions)
-        if chosen == self._all_partitions or chosen > self._all_partitions * most:
-            return [column_prefix(column)]
-        paths = string_list(self._listing.partitions.filter(arrow_array(partitions)))
-        return [column_partition_prefix(column, path) for path in paths]
-
     def _with_room(self, missing: Mapping[BoundColumn, BoolArray]) -> dict[BoundColumn, _Column]:
         """Return the columns that fit in memory together, new ones without any bounds."""
         fitting: dict[BoundColumn, _Column] = {}
@@ -415,7 +389,7 @@ class ColumnStats:
 
     @computed_once
     def _kept(self) -> BoundsSnapshots | None:
-        return None if self.entries is None else BoundsSnapshots.of(self.entries, self._listing)
+        return None if self.entries is None else BoundsSnapshots.of(self.entries)
 
     def _load(self, missing: Mapping[BoundColumn, BoolArray]) -> None:
         lacking = {column: flags for column, flags in missing.items() if flags.any()}
@@ -424,8 +398,9 @@ class ColumnStats:
         if self.entries is None:
             doubted = {c: self._in(flags) for c, flags in lacking.items()}
         else:
-            lacking = {column: self._whole(column, flags) for column, flags in lacking.items()}
-            doubted = self._load_entries(self.entries, lacking)
+            entries = self.entries
+            lacking = {c: self._whole(entries, c, flags) for c, flags in lacking.items()}
+            doubted = self._load_entries(entries, lacking)
         for column, files in doubted.items():
             known = self._columns[column]
             known.loaded |= lacking[column]
@@ -435,7 +410,7 @@ class ColumnStats:
             self._take_footers(column, known)
 
     def footers(self) -> Footers:
-        """Return the bounds of all footers that were read, for the table's next state."""
+        """See `ColumnStats`."""
         found = dict(self._earlier)
         with self._lock:
             for column, known in self._columns.items():
@@ -481,9 +456,11 @@ class ColumnStats:
         flags: BoolArray = partitions[self._listing.file_partition]
         return flags
 
-    def _whole(self, column: BoundColumn, partitions: BoolArray) -> BoolArray:
+    def _whole(
+        self, entries: ListedEntries, column: BoundColumn, partitions: BoolArray
+    ) -> BoolArray:
         """Return the flags of all partitions where the entries of all are read, to be kept."""
-        is_whole = self.prefixes(column.name, partitions) == [column_prefix(column.name)]
+        is_whole = entries.prefixes(column.name, partitions) == [column_prefix(column.name)]
         untouched = not self._columns[column].loaded.any()
         return np.ones_like(partitions) if self._kept and is_whole and untouched else partitions
 
@@ -512,7 +489,7 @@ class ColumnStats:
                 requested[column].checks += checks
 
     def _load_entries(
-        self, entries: EntrySource, lacking: Mapping[BoundColumn, BoolArray]
+        self, entries: ListedEntries, lacking: Mapping[BoundColumn, BoolArray]
     ) -> dict[BoundColumn, BoolArray]:
         """Store the bounds of the files in the lacking partitions; return files without trust.
 
@@ -520,7 +497,7 @@ class ColumnStats:
         """
         found: dict[BoundColumn, list[Piece]] = {column: [] for column in lacking}
         held = 0
-        for piece in self.pieces(lacking):
+        for piece in entries.pieces(lacking):
             if piece.column in found:
                 held += _COPIES * bounds_bytes(piece.decoded.bounds)
                 found[piece.column].append(piece)
@@ -534,7 +511,11 @@ class ColumnStats:
         }
 
     def _put(
-        self, entries: EntrySource, column: BoundColumn, partitions: BoolArray, pieces: list[Piece]
+        self,
+        entries: ListedEntries,
+        column: BoundColumn,
+        partitions: BoolArray,
+        pieces: list[Piece],
     ) -> BoolArray:
         """Store the bounds of the partitions' files; return those whose footers are to be read."""
         store = self._columns[column].store
@@ -544,11 +525,11 @@ class ColumnStats:
             self._columns[column].has_entries |= not piece.decoded.doubted.all()
         store.put(*concat_bounds([(piece.positions, piece.decoded.bounds) for piece in pieces]))
         without_values = np.concatenate([piece.without_values for piece in pieces])
-        if len(without_values) and entries.meta_fields:
+        if len(without_values) and entries.source.meta_fields:
             # Only a log file without records lacks a record key, so the column was collected.
             keyless = [
                 positions[keys.value_count == 0]
-                for source in self._read(entries, RECORD_KEY, partitions)
+                for source in entries.of_column(RECORD_KEY, partitions)
                 for positions, keys in source
             ]
             without_rows = np.intersect1d(without_values, np.concatenate(keyless))
@@ -570,40 +551,3 @@ class ColumnStats:
             for known, bounds in zip(columns.values(), found, strict=True):
                 known.store.put(positions, bounds)
                 known.unread[positions], known.by_footer[positions] = False, True
-
-    def _decoded(
-        self,
-        column: BoundColumn,
-        partitions: BoolArray,
-        source: Iterator[tuple[Int64Array, StatisticsEntries]],
-    ) -> Iterator[Piece]:
-        for positions, entries in source:
-            is_log = self._listing.file_is_log[positions]
-            decoded = decode(entries, column, is_log)
-            without_values = positions[is_log & (entries.value_count == 0)]
-            yield Piece(column, positions, decoded, without_values)
-
-    def _read(
-        self, entries: EntrySource, column: str, missing: BoolArray
-    ) -> list[Iterator[tuple[Int64Array, StatisticsEntries]]]:
-        """Read the column's entries for files of the listing, by shard, with the files' positions.
-
-        Only a small part of an entry is kept.
-        """
-        self._positions.prepare()
-        found = entries.statistics_pieces(COLUMN_STATS, self.prefixes(column, missing))
-        return [self._listed(entries, missing) for entries in found]
-
-    def _listed(
-        self, found: Iterator[ColumnStatistics], missing: BoolArray
-    ) -> Iterator[tuple[Int64Array, StatisticsEntries]]:
-        for piece in found:
-            positions = self._positions.of(piece.key, piece.file_name)
-            listed = positions >= 0
-            listed[listed] = missing[self._listing.file_partition[positions[listed]]]
-            entries = StatisticsEntries.of(piece)
-            yield (
-                (positions, entries)
-                if listed.all()
-                else (positions[listed], entries.filter(listed))
-            )

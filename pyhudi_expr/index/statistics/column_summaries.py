@@ -33,6 +33,7 @@ from pyhudi_expr.index.row_counts import UNKNOWN, Counts
 from pyhudi_expr.index.statistics.bound_decoding import WRAPPED_DECIMAL_SCALE
 from pyhudi_expr.index.statistics.column_bounds import ColumnBounds
 from pyhudi_expr.index.statistics.column_stats import ColumnStats
+from pyhudi_expr.index.statistics.entry_source import ListedEntries
 from pyhudi_expr.index.statistics.statistics_decoding import decode
 from pyhudi_expr.tables.listing import FileListing
 
@@ -103,7 +104,7 @@ def column_summaries(
         if of_partitions is not None and _is_known(of_partitions, column.domain).all():
             found.append(_partition_summary(column, of_partitions, listing, counts))
         elif stats is not None and stats.entries is not None and affordable:
-            found.append(_entry_summary(column, stats, listing, counts))
+            found.append(_entry_summary(column, stats.entries, listing, counts))
     return found
 
 
@@ -132,12 +133,12 @@ def _partition_summary(
 
 
 def _entry_summary(
-    column: BoundColumn, stats: ColumnStats, listing: FileListing, rows: Counts
+    column: BoundColumn, read: ListedEntries, listing: FileListing, rows: Counts
 ) -> ColumnSummary:
     store = ColumnBounds(listing.num_files, column.domain)
     nulls = np.full(listing.num_files, -1, np.int64)
     exact = _is_exact(column.domain) and not listing.file_is_log.any()
-    for positions, entries in stats.entries_of(column.name):
+    for positions, entries in read.every(column.name):
         decoded = decode(entries, column, listing.file_is_log[positions])
         exact = exact and not decoded.doubted.any()
         store.put(positions, decoded.bounds)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Protocol
 
 import numpy as np
@@ -12,6 +13,7 @@ import pyarrow.compute as pc
 
 from pyhudi_expr.arrays import (
     AnyArray,
+    BoolArray,
     Int64Array,
     arrow_array,
     arrow_list,
@@ -20,15 +22,30 @@ from pyhudi_expr.arrays import (
     string_list,
 )
 from pyhudi_expr.computed_once import computed_once
+from pyhudi_expr.expr.bound import BoundColumn
+from pyhudi_expr.index.statistics.statistics_decoding import (
+    DecodedBounds,
+    StatisticsEntries,
+    decode,
+)
 from pyhudi_expr.tables.hudi_names import COLUMN_STATS
 from pyhudi_expr.tables.listing import FileListing
 from pyhudi_expr.tables.mdt.bytes.byte_strings import StringIndex
-from pyhudi_expr.tables.mdt.bytes.keys import id64, partition_key
+from pyhudi_expr.tables.mdt.bytes.keys import (
+    column_partition_prefix,
+    column_prefix,
+    id64,
+    partition_key,
+)
 from pyhudi_expr.tables.mdt.store.disk_cache import DiskCache
 from pyhudi_expr.tables.mdt.store.file_group import FileGroup, announce
 from pyhudi_expr.tables.mdt.store.listing_state import GroupStates, restricted
 from pyhudi_expr.tables.mdt.store.metadata_table import MetadataTable
 from pyhudi_expr.tables.mdt.store.statistics import ColumnStatistics, read_statistics
+from pyhudi_expr.tables.parsing.budget import iter_unordered
+
+#: The share of a table's partitions below which only their entries are read.
+_FEW_PARTITIONS = 0.25
 
 
 class EntrySource(Protocol):
@@ -105,6 +122,109 @@ class EntryPositions:
 
 def _qualified(partition: AnyArray, name: AnyArray) -> AnyArray:
     return pc.binary_join_element_wise(pc.cast(partition, pa.string()), name.fill_null(""), "/")
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Bounds of a column for the files at `positions`."""
+
+    column: BoundColumn
+    positions: Int64Array
+    decoded: DecodedBounds
+    without_values: Int64Array
+    """Log files in which no value was counted."""
+
+
+class ListedEntries:
+    """The entries of `column_stats` of a listing's files, read piece by piece; nothing is kept.
+
+    Attributes:
+        source: Where the entries come from.
+        listing: The files.
+    """
+
+    def __init__(
+        self, source: EntrySource, listing: FileListing, table_partitions: int | None = None
+    ) -> None:
+        """Take a source.
+
+        Args:
+            source: Where the entries come from.
+            listing: The files.
+            table_partitions: The number of partitions with entries. None: those of the listing.
+        """
+        self.source = source
+        self.listing = listing
+        self._all_partitions = table_partitions or len(listing.partitions)
+        self._positions = EntryPositions(listing)
+
+    def pieces(self, columns: Mapping[BoundColumn, BoolArray]) -> Iterator[Piece]:
+        """Read the bounds of the flagged partitions' files, in no order.
+
+        Pieces have some megabytes, so that an index of any size can be read.
+        """
+        sources = [
+            self._decoded(column, partitions, source)
+            for column, partitions in columns.items()
+            for source in self.of_column(column.name, partitions)
+        ]
+        return iter_unordered(sources, self.source.reading_threads)
+
+    def every(self, column: str) -> Iterator[tuple[Int64Array, StatisticsEntries]]:
+        """Read the entries of a column, some megabytes at a time, each with its file's position.
+
+        Raises:
+            HudiError: The index cannot be read.
+        """
+        everywhere = np.ones(len(self.listing.partitions), dtype=np.bool_)
+        return chain.from_iterable(self.of_column(column, everywhere))
+
+    def prefixes(self, column: str, partitions: BoolArray) -> list[str]:
+        """Return the key prefixes of the column's entries for the flagged partitions."""
+        # The cache between processes holds whole columns.
+        most = _FEW_PARTITIONS if self.source.cache else 1
+        chosen = np.count_nonzero(partitions)
+        if chosen == self._all_partitions or chosen > self._all_partitions * most:
+            return [column_prefix(column)]
+        paths = string_list(self.listing.partitions.filter(arrow_array(partitions)))
+        return [column_partition_prefix(column, path) for path in paths]
+
+    def of_column(
+        self, column: str, partitions: BoolArray
+    ) -> list[Iterator[tuple[Int64Array, StatisticsEntries]]]:
+        """Read a column's entries for files of flagged partitions, by shard, with the positions.
+
+        Only a small part of an entry is kept.
+        """
+        self._positions.prepare()
+        found = self.source.statistics_pieces(COLUMN_STATS, self.prefixes(column, partitions))
+        return [self._listed(entries, partitions) for entries in found]
+
+    def _decoded(
+        self,
+        column: BoundColumn,
+        partitions: BoolArray,
+        source: Iterator[tuple[Int64Array, StatisticsEntries]],
+    ) -> Iterator[Piece]:
+        for positions, entries in source:
+            is_log = self.listing.file_is_log[positions]
+            decoded = decode(entries, column, is_log)
+            without_values = positions[is_log & (entries.value_count == 0)]
+            yield Piece(column, positions, decoded, without_values)
+
+    def _listed(
+        self, found: Iterator[ColumnStatistics], partitions: BoolArray
+    ) -> Iterator[tuple[Int64Array, StatisticsEntries]]:
+        for piece in found:
+            positions = self._positions.of(piece.key, piece.file_name)
+            listed = positions >= 0
+            listed[listed] = partitions[self.listing.file_partition[positions[listed]]]
+            entries = StatisticsEntries.of(piece)
+            yield (
+                (positions, entries)
+                if listed.all()
+                else (positions[listed], entries.filter(listed))
+            )
 
 
 #: The entries of fewer files are read in the time that threads take to start and to take turns.

@@ -52,8 +52,8 @@ def file_ranges(stats: ColumnStats | None, listing: FileListing, column: BoundCo
     store = ColumnBounds(listing.num_files, column.domain)
     nulls = np.full(listing.num_files, UNKNOWN, np.int64)
     rows = np.full(listing.num_files, UNKNOWN, np.int64)
-    if stats is not None:
-        for positions, entries in stats.entries_of(column.name):
+    if stats is not None and stats.entries is not None:
+        for positions, entries in stats.entries.every(column.name):
             store.put(positions, decode(entries, column, listing.file_is_log[positions]).bounds)
             nulls[positions] = entries.null_count
             rows[positions] = entries.value_count

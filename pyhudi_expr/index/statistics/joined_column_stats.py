@@ -31,40 +31,41 @@ from pyhudi_expr.index.statistics.column_stats import (
     Footers,
     LoadedBounds,
 )
-from pyhudi_expr.index.statistics.entry_source import EntrySource
+from pyhudi_expr.index.statistics.entry_source import ListedEntries
+from pyhudi_expr.tables.hudi_names import COLUMN_STATS
 from pyhudi_expr.tables.listing import FileListing, Runs
 from pyhudi_expr.tables.storage import Storage
 
 
-class JoinedColumnStats(ColumnStats):
-    """The bounds of a joined listing's files. Thread safe.
+class JoinedColumnStats:
+    """The bounds of a joined listing's files (`ColumnStats`).
 
     Attributes:
-        parts: The statistics of the listing's parts.
+        entries: The entries of all files, for what is read piece by piece.
+        storage: The table's storage.
+        limits: What the bounds may take.
+        parts: For each part of the listing its statistics, by entries in which those of the
+            listing's partitions are as in `entries`.
     """
 
     def __init__(
         self,
-        entries: EntrySource,
-        listing: FileListing,
+        entries: ListedEntries,
         storage: Storage,
         limits: BoundsLimits,
         parts: Sequence[ColumnStats],
     ) -> None:
-        """Take the statistics of the parts; see `ColumnStats` for the rest.
-
-        Args:
-            entries: The entries of all files, for what is read piece by piece.
-            listing: The files.
-            storage: The table's storage.
-            limits: What the bounds may take.
-            parts: For each part of the listing its statistics, by entries in which those of the
-                listing's partitions are as in `entries`.
-        """
-        super().__init__(entries, listing, storage, limits)
+        self.entries = entries
+        self.storage = storage
+        self.limits = limits
         self.parts = tuple(parts)
-        self._joined = listing
-        self._whole_bounds = _WholeBounds(listing.file_runs)
+        self._listing = entries.listing
+        self._whole_bounds = _WholeBounds(entries.listing.file_runs)
+
+    @property
+    def name(self) -> str:
+        """See `ColumnStats`."""
+        return COLUMN_STATS
 
     @property
     def nbytes(self) -> int:
@@ -103,7 +104,7 @@ class JoinedColumnStats(ColumnStats):
             zones,
             tuple(found),
             whole=self._whole_bounds,
-            listing=self._joined,
+            listing=self._listing,
         )
 
     def footers(self) -> Footers:
@@ -112,7 +113,7 @@ class JoinedColumnStats(ColumnStats):
 
     def _flags_of(self, number: int, partitions: BoolArray) -> BoolArray:
         """Return the flags of a part's partitions; those that have changed since are not needed."""
-        listing = self._joined
+        listing = self._listing
         flags = np.zeros(len(listing.parts[number].partitions), np.bool_)
         own = listing.part_of == number
         flags[listing.place[own]] = partitions[own]
@@ -120,15 +121,15 @@ class JoinedColumnStats(ColumnStats):
 
     def _files_of(self, number: int, files: BoolArray) -> BoolArray:
         """Return the flags of a part's files."""
-        part, place = self._joined.file_runs.places(np.flatnonzero(files))
-        flags = np.zeros(self._joined.parts[number].num_files, np.bool_)
+        part, place = self._listing.file_runs.places(np.flatnonzero(files))
+        flags = np.zeros(self._listing.parts[number].num_files, np.bool_)
         flags[place[part == number]] = True
         return flags
 
     def _zones_of(self, column: BoundColumn, found: Sequence[LoadedBounds]) -> Bounds:
         """Return the bounds of the zones: those of a part's zone hold for some of it, too."""
         zones = [self._part_zones(column, *one) for one in enumerate(found)]
-        return _joined(zones, self._joined.zone_runs)
+        return _joined(zones, self._listing.zone_runs)
 
     def _part_zones(self, column: BoundColumn, number: int, loaded: LoadedBounds) -> Bounds:
         known = None if loaded.zones is None else loaded.zones.bounds(column)
@@ -136,7 +137,7 @@ class JoinedColumnStats(ColumnStats):
             return known
         bounds = loaded.bounds(column)
         assert bounds is not None
-        return zone_bounds(bounds, self._joined.parts[number].zone_starts, column.domain)
+        return zone_bounds(bounds, self._listing.parts[number].zone_starts, column.domain)
 
 
 class _WholeBounds:
@@ -311,7 +312,8 @@ def evaluate_streaming(
     answers: dict[BoundColumn, list[LeafAnswer]] = {}
     for column, leaf in found:
         answers.setdefault(column, []).append(LeafAnswer.unknown(leaf, listing.num_files))
-    for piece in stats.pieces(dict.fromkeys(answers, partitions)):
+    assert stats.entries is not None
+    for piece in stats.entries.pieces(dict.fromkeys(answers, partitions)):
         evidence = StatisticsEvidence(LoadedBounds({piece.column: piece.decoded.bounds}))
         for answer in answers[piece.column]:
             for truth, flags in ((True, answer.true), (False, answer.false)):

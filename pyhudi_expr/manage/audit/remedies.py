@@ -38,7 +38,7 @@ from pyhudi_expr.tables.mdt.changes import bootstrap, partitions
 from pyhudi_expr.tables.mdt.changes.partitions import IndexConflict
 from pyhudi_expr.tables.mdt.extension import EXTENSION_DIR
 from pyhudi_expr.tables.mdt.index_definitions import index_definitions
-from pyhudi_expr.tables.pending_writes import wait_for_instants, writers_at_work
+from pyhudi_expr.tables.pending_writes import wait_for_all_writers
 
 _OF_FILES = frozenset({Fault.UNREADABLE, Fault.FILE_LOST, Fault.FILE_MISPLACED})
 _WHOLE_TABLE = frozenset({FILES, "all"})
@@ -296,7 +296,7 @@ class TableRepair:
         """
         table = HudiTable.open(plan.table)
         if plan.built:
-            wait_for_instants(table, writers_at_work(table), self.options.wait, IndexConflict)
+            wait_for_all_writers(table, self.options.wait, IndexConflict)
         if plan.remakes:
             self.options.lock(table.storage).check()
 

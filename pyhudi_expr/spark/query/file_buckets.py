@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pyhudi_expr.arrays import AnyArray, BoolArray, Int64Array
-from pyhudi_expr.index.statistics.column_stats import ColumnStats
+from pyhudi_expr.index.statistics.column_stats import ColumnStats, WholeColumnStats
 from pyhudi_expr.spark.jobs.batch_runner import Batches, Row, Runner, each_item
 from pyhudi_expr.tables.hudi_names import COLUMN_STATS, RECORD_KEY
 from pyhudi_expr.tables.listing import FileListing
@@ -84,9 +84,9 @@ def dealt(
     """
     assert stats.entries is not None
     needed = {*columns, *({RECORD_KEY} if listing.has_logs else ())}
-    prefixes = [p for name in sorted(needed) for p in stats.prefixes(name, partitions)]
+    prefixes = [p for name in sorted(needed) for p in stats.entries.prefixes(name, partitions)]
     parts = buckets.parts(listing, listing.slices_of_partitions(partitions))
-    items = [*stats.entries.groups(COLUMN_STATS), *parts]
+    items = [*stats.entries.source.groups(COLUMN_STATS), *parts]
     table = pa.table({"part": pa.array(map(pickle.dumps, items), pa.binary())})
     read = each_item(_Dealer(tuple(prefixes), buckets.count))
     return runner.each(table, read, _DEALT).together(buckets.count, "bucket")
@@ -119,7 +119,7 @@ class Bucket:
         """
         assert self.listing is not None
         pieces = [column_statistics([], []), *self.entries]  # there is one at least
-        return ColumnStats(_Dealt(pieces, meta_fields), self.listing, storage)
+        return WholeColumnStats(_Dealt(pieces, meta_fields), self.listing, storage)
 
 
 def gathered(batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[int, Bucket]]:

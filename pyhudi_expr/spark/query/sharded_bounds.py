@@ -61,12 +61,12 @@ def keep_bounds(
         HudiError: The index cannot be read, or a task failed.
     """
     assert stats.entries is not None
-    buckets = Buckets.of(listing, stats.entries.groups(COLUMN_STATS), bucket_bytes)
+    buckets = Buckets.of(listing, stats.entries.source.groups(COLUMN_STATS), bucket_bytes)
     partitions = np.ones(len(listing.partitions), np.bool_)
     slices = listing.slices_of_partitions(partitions)
     trusted = np.zeros(listing.num_files, np.bool_)
     for column in columns:
-        read = _Reading(column, stats.storage, stats.entries.meta_fields)
+        read = _Reading(column, stats.storage, stats.entries.source.meta_fields)
         store = ColumnBounds(listing.num_files, column.domain)
         with translate_spark_errors():
             together = dealt(runner, stats, buckets, [column.name], partitions, listing)
@@ -127,9 +127,9 @@ class ShardedEvaluation:
         leaves = _leaves(predicate, loaded.too_large)[: max_leaves(stats, listing)]
         if not leaves:
             return StatisticsEvidence(loaded)
-        buckets = Buckets.of(listing, stats.entries.groups(COLUMN_STATS), self.bucket_bytes)
+        buckets = Buckets.of(listing, stats.entries.source.groups(COLUMN_STATS), self.bucket_bytes)
         needed = {column.name for leaf in leaves for column in columns(leaf).values()}
-        evaluate = _Evaluator(tuple(leaves), stats.storage, stats.entries.meta_fields)
+        evaluate = _Evaluator(tuple(leaves), stats.storage, stats.entries.source.meta_fields)
         answers = [LeafAnswer.unknown(leaf, listing.num_files) for leaf in leaves]
         with translate_spark_errors():
             together = dealt(self.runner, stats, buckets, needed, partitions, listing)

@@ -81,16 +81,19 @@ def test_slices_are_read_once_for_all_states(golden: Mapping[str, Path], tmp_pat
     findings = SliceProofs(grown)
     others = SliceRows(table, grown, before)
     asked = np.arange(grown.num_slices) == 0
-    found = findings.found(lambda number: bool(others.read(number, COLUMN)), asked, 30)
+    found = findings.found(lambda rows, _: bool(rows), others, COLUMN, asked, 30)
     assert not found.any()
     assert findings.are(Finding.UNREADABLE).tolist() == asked.tolist()
 
 
 def test_a_question_without_patience_reads_nothing(golden: Mapping[str, Path]) -> None:
     listing, _, _ = opened(golden[INDEXED])
-    findings = SliceProofs(listing)
-    assert not findings.found(lambda _: True, listing.every_slice, 0).any()
+    rows = SliceRows(HudiTable.open(str(golden[INDEXED])), listing)
+    findings, asked = SliceProofs(listing), listing.every_slice
+    assert not findings.found(lambda *_: True, None, COLUMN, asked, 30).any()
+    assert not findings.found(lambda *_: True, rows, COLUMN, asked, 0).any()
     assert findings.are(Finding.NOTHING).all()
-    assert findings.found(lambda number: number > 0, listing.every_slice, 30).sum() > 1
+    assert findings.found(lambda _, number: number > 0, rows, COLUMN, asked, 30).sum() > 1
     assert findings.are(Finding.LACKING).sum() == 1
-    assert findings.found(lambda _: True, listing.every_slice, 0).sum() == listing.num_slices - 1
+    found = findings.found(lambda *_: True, rows, COLUMN, asked, 0)
+    assert found.sum() == listing.num_slices - 1

@@ -17,7 +17,7 @@ from pyhudi_expr.expr.frontend.sql.parser import parse_predicate
 from pyhudi_expr.expr.semantics import here
 from pyhudi_expr.index.prune import PruneOptions, Pruner, PruneRequest, PruneResult
 from pyhudi_expr.index.statistics import column_stats
-from pyhudi_expr.index.statistics.column_stats import _FOOTER_READER, BoundsLimits, ColumnStats
+from pyhudi_expr.index.statistics.column_stats import _FOOTER_READER, BoundsLimits, WholeColumnStats
 from pyhudi_expr.tables.hudi_table import HudiTable
 from pyhudi_expr.tables.listing import TableView
 from pyhudi_expr.tables.mdt.store.disk_cache import DiskCache
@@ -111,9 +111,9 @@ def test_a_file_without_an_entry_has_the_bounds_of_its_footer(golden: Mapping[st
     listing = current_listing(table, metadata, TableView.SNAPSHOT)
     names = pa.array(listing.file_name)
     asked, everywhere = column(pa.string(), "txn_id"), np.ones(len(listing.partitions), np.bool_)
-    whole = ColumnStats(metadata, listing, table.storage).load([asked], everywhere, 60)
+    whole = WholeColumnStats(metadata, listing, table.storage).load([asked], everywhere, 60)
     for indexed in (names[:0], names[:2], names[2:]):
-        stats = ColumnStats(SomeEntries(metadata, indexed), listing, table.storage)
+        stats = WholeColumnStats(SomeEntries(metadata, indexed), listing, table.storage)
         found = stats.load([asked], everywhere, 60)
         assert plain(found.bounds(asked)) == plain(whole.bounds(asked))
         assert found.without_entries == (() if len(indexed) else (asked,))
@@ -138,7 +138,7 @@ def test_each_question_has_footers_read_for_some_time(
     table = HudiTable.open(str(golden["cow_v6_simplekeygen_hivestyle_no_metafields"]))
     listing, on_disk = table.listing(), table.storage
     storage = Counting(on_disk.uri, on_disk.backend, on_disk.root)
-    stats = ColumnStats(None, listing, storage, BoundsLimits(footer_seconds=1e-9))
+    stats = WholeColumnStats(None, listing, storage, BoundsLimits(footer_seconds=1e-9))
     asked = [column(pa.int32(), "id"), column(pa.string(), "name")]
     everywhere = np.ones(len(listing.partitions), np.bool_)
     for left in (2, 1, 0, 0):
@@ -159,7 +159,7 @@ def test_footers_serve_later_states_of_the_table(
     everywhere = np.ones(len(table.listing().partitions), np.bool_)
     storage, earlier = Counting(on_disk.uri, on_disk.backend, on_disk.root), None
     for partitions in ([True, False, False], [False, True, False], [False] * 3, everywhere):
-        stats = ColumnStats(
+        stats = WholeColumnStats(
             None, table.listing(), storage, earlier={} if earlier is None else earlier.footers()
         )
         stats.load(asked, np.array(partitions), 60)

@@ -11,7 +11,7 @@ import pytest
 
 from bench.tables.synthetic import ROWS_PER_FILE, write_table
 from pyhudi_expr.expr.bound import BoundColumn
-from pyhudi_expr.index.statistics.column_stats import ColumnStats
+from pyhudi_expr.index.statistics.column_stats import WholeColumnStats
 from pyhudi_expr.index.statistics.partition_stats import PartitionStats
 from pyhudi_expr.tables.hudi_names import COLUMN_STATS
 from pyhudi_expr.tables.hudi_table import HudiTable
@@ -40,9 +40,9 @@ def mdt(path: Path) -> MetadataTable:
     return found
 
 
-def statistics(mdt: MetadataTable) -> ColumnStats:
+def statistics(mdt: MetadataTable) -> WholeColumnStats:
     listing = current_listing(mdt.table, mdt, TableView.SNAPSHOT)
-    return ColumnStats(mdt, listing, mdt.table.storage)
+    return WholeColumnStats(mdt, listing, mdt.table.storage)
 
 
 def flags(*partitions: int) -> npt.NDArray[np.bool_]:

@@ -18,7 +18,7 @@ import pytest
 
 from pyhudi_expr.expr.domains import domain_of, float_ordinal
 from pyhudi_expr.index.statistics import column_stats, parquet_footers
-from pyhudi_expr.index.statistics.column_stats import ColumnStats
+from pyhudi_expr.index.statistics.column_stats import WholeColumnStats
 from pyhudi_expr.index.statistics.stored_bounds import StoredColumn, physical_bounds
 from pyhudi_expr.tables.hudi_table import HudiTable
 from pyhudi_expr.tables.storage import Storage
@@ -229,7 +229,7 @@ def test_footers_are_used_as_soon_as_they_are_read(
     assert UNKNOWN not in expected
 
     storage = BlockedFile.of(table.storage, paths[-1])
-    stats = ColumnStats(None, listing, storage)
+    stats = WholeColumnStats(None, listing, storage)
     everywhere = np.ones(len(listing.partitions), np.bool_)
 
     def known(wait: float) -> list[Any]:

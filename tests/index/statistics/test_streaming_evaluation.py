@@ -13,7 +13,7 @@ from bench.tables.synthetic import ROWS_PER_FILE, write_table
 from pyhudi_expr.expr.frontend.sql.parser import parse_predicate
 from pyhudi_expr.index.prune import PruneOptions, Pruner, PruneRequest, PruneResult
 from pyhudi_expr.index.statistics.column_bounds import ColumnBounds
-from pyhudi_expr.index.statistics.column_stats import BoundsLimits, ColumnStats
+from pyhudi_expr.index.statistics.column_stats import BoundsLimits, WholeColumnStats
 from pyhudi_expr.index.statistics.joined_column_stats import StreamingEvidence
 from pyhudi_expr.tables.hudi_names import COLUMN_STATS
 from pyhudi_expr.tables.hudi_table import HudiTable
@@ -91,14 +91,14 @@ def test_no_more_leaves_are_evaluated_than_fit_into_memory(table: str) -> None:
     assert one_leaf.keep[exact.keep].all()
 
 
-def statistics(table: str, limit: int) -> ColumnStats:
+def statistics(table: str, limit: int) -> WholeColumnStats:
     mdt = MetadataTable.open(HudiTable.open(table))
     assert mdt is not None
     listing = current_listing(mdt.table, mdt, TableView.SNAPSHOT)
-    return ColumnStats(mdt, listing, mdt.table.storage, BoundsLimits(limit))
+    return WholeColumnStats(mdt, listing, mdt.table.storage, BoundsLimits(limit))
 
 
-def held(stats: ColumnStats, columns: Sequence[object]) -> list[object]:
+def held(stats: WholeColumnStats, columns: Sequence[object]) -> list[object]:
     loaded = stats.load(columns, ALL, 0)
     assert stats.nbytes <= stats.limits.nbytes
     assert {*loaded.columns, *loaded.too_large} == {*columns}
@@ -134,7 +134,7 @@ def test_cached_columns_are_not_read_again(table: str) -> None:
     mdt = MetadataTable.open(HudiTable.open(table))
     assert mdt is not None
     listing = current_listing(mdt.table, mdt, TableView.SNAPSHOT)
-    stats = ColumnStats(mdt, listing, mdt.table.storage, BoundsLimits(4 * ONE_COLUMN))
+    stats = WholeColumnStats(mdt, listing, mdt.table.storage, BoundsLimits(4 * ONE_COLUMN))
     stats.load([ID, SPREAD], ALL, 0)
     before = mdt.bytes_read
     assert stats.load([ID, SPREAD], ALL, 0).too_large == (SPREAD,)

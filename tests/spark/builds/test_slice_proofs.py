@@ -287,7 +287,9 @@ def test_the_check_sees_rows_that_an_index_lacks(
     deleted = rows(spark, "3", "'new'", "-1")
     one.write("upsert", deleted.withColumn("_hoodie_is_deleted", deleted.id.isNotNull()))
     one.check()
-    monkeypatch.setattr(SliceProofs, "found", lambda _self, _finds, slices, _patience: slices)
+    monkeypatch.setattr(
+        SliceProofs, "found", lambda _self, _finds, _rows, _column, slices, _patience: slices
+    )
     monkeypatch.setattr(one, "pruners", (Pruner(_ALONE), Pruner(_ALONE)))
     with pytest.raises(AssertionError, match=r"id = 3|'3'"):
         one.check()
