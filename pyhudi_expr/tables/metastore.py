@@ -19,8 +19,8 @@ from pyhudi_expr.installation import require_extra
 if TYPE_CHECKING:
     from thrift.protocol.TProtocol import TProtocolBase
 
-ACQUIRED, WAITING = 1, 2
-"""States of a lock."""
+ACQUIRED = 1
+"""The state of a lock that is held."""
 
 _I32, _I64, _STRING, _STRUCT, _MAP, _LIST = 8, 10, 11, 12, 13, 15
 _TEXTS = (_STRING, "UTF8", _STRING, "UTF8", False)

@@ -92,7 +92,6 @@ def _least(bounds: Bounds) -> str | None:
     return f"'{text}'" if isinstance(text, str) and _PLAIN.fullmatch(text) else None
 
 
-ENGINES = ("tez", "mr")
 _JUDGED = ("PRUNED", "NOTHING_SKIPPED")
 _JOB = MappingProxyType(
     {

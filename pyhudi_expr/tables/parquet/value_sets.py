@@ -20,7 +20,7 @@ from pyhudi_expr.tables.parquet.compact_protocol import NotParquetError, read_st
 MOST_BYTES = 2 << 20
 #: Fields of PageHeader and DictionaryPageHeader.
 _TYPE, _UNCOMPRESSED, _COMPRESSED, _DICTIONARY = 1, 2, 3, 7
-_NUM_VALUES, _ENCODING = 1, 2
+_ENCODING = 2
 _DICTIONARY_PAGE = 2
 _PLAIN_ENCODINGS = frozenset({0, 2})
 #: CompressionCodec by number. Hadoop's own framing of LZ4 is not read.

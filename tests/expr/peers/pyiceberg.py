@@ -10,9 +10,8 @@ import math
 import pyarrow as pa
 
 from tests.expr.peers.cases import Files, Peer, unless_all_match
-from tests.expr.statistics import NOTHING, RecordedStatistics
+from tests.expr.statistics import NOTHING
 
-NO_MAXIMUM = RecordedStatistics(maximum=False)
 DOUBLE = pa.float64()
 #: Nothing but NaN; a maximum of NaN; bounds of NaN, so nothing is known; NaN beside right bounds.
 NANS = Files(
