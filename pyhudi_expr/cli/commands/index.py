@@ -37,6 +37,7 @@ from pyhudi_expr.errors import HudiError
 from pyhudi_expr.index.catalog.index_catalog import reading_catalog
 from pyhudi_expr.index.catalog.registry import Store
 from pyhudi_expr.index.catalog.status import checked_statuses, index_status, no_such_index
+from pyhudi_expr.manage.building import IndexBuilding
 from pyhudi_expr.manage.certifying import READER, Certified, IndexCertification
 from pyhudi_expr.manage.dropping import IndexDrop
 from pyhudi_expr.manage.indexing.index_plan import KINDS
@@ -125,12 +126,7 @@ def create(
         options["shards"] = str(shards)
     request = CreateIndex(name, located(table, settings), kind, columns, options, if_not_exists)
     operation = building(request, f"building {name}", settings)
-    with progress_while("reading the table"):
-        plan = operation.plan()
-    if dry_run:
-        print_plan(plan, as_json)
-        return
-    report_built(carry_out(operation, plan), as_json, f"the index {name} exists")
+    _build(operation, dry_run, as_json, f"the index {name} exists")
 
 
 @index.command(
@@ -148,12 +144,17 @@ def refresh(table: str, name: str, dry_run: bool, as_json: bool, **settings: Opt
     """Bring the index NAME up to the newest commit of TABLE."""
     request = RefreshIndex(name, located(table, settings))
     operation = building(request, f"refreshing {name}", settings)
+    _build(operation, dry_run, as_json, f"the index {name} is up to date")
+
+
+def _build(operation: IndexBuilding, dry_run: bool, as_json: bool, nothing_done: str) -> None:
+    """Build an index by a plan, or in a dry run only print that plan."""
     with progress_while("reading the table"):
         plan = operation.plan()
     if dry_run:
         print_plan(plan, as_json)
-        return
-    report_built(carry_out(operation, plan), as_json, f"the index {name} is up to date")
+    else:
+        report_built(carry_out(operation, plan), as_json, nothing_done)
 
 
 @index.command(

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import subprocess
+import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+import pytest
+
 from devtools.runtime import ADD_OPENS, COLLECTOR, hudi_bundle, java
 from devtools.zookeeper import spark_jars
+from pyhudi_expr.tables.locks import LockNotAcquired, TableLock
 
 JAVA = Path(__file__).parent / "java"
 PACKAGE = "org.apache.hudi.client.transaction.lock"
@@ -54,6 +58,28 @@ class HudiLock:
             if line.startswith(("ready", "true", "false", "failed")):
                 return line.strip()
         raise RuntimeError(f"Hudi's lock ended: {self.process.wait()}; see its log")
+
+
+def assert_exclusive(
+    hudi: HudiLock, lock: TableLock, impatient: TableLock, refusal: str, patience: float
+) -> None:
+    """Check that Hudi's provider and this program exclude each other from one lock.
+
+    `refusal` is what `impatient` says while Hudi holds it; Hudi waits for `patience` seconds.
+    """
+    for _ in range(3):  # either may be the first, whatever the order in which servers note them
+        with lock.held("tries") as lease:
+            assert not hudi.lock(patience)
+            lease.check()
+        assert hudi.lock()
+        with pytest.raises(LockNotAcquired, match=refusal), impatient.held("tries"):
+            pass
+        hudi.unlock()
+    # This program waits for Hudi, and gets the lock as soon as that releases it.
+    assert hudi.lock()
+    threading.Timer(0.5, hudi.unlock).start()
+    with lock.held("tries"):
+        pass
 
 
 @contextmanager

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -15,7 +14,7 @@ from pyhudi_expr.tables.locks import LockLost, LockNotAcquired, TableLock, Unkno
 from pyhudi_expr.tables.locks.metastore_lock import MetastoreLock
 from pyhudi_expr.tables.metastore import MetastoreClient
 from pyhudi_expr.tables.storage import Storage
-from tests.tables.locks.hudi_locks import hudi_lock
+from tests.tables.locks.hudi_locks import assert_exclusive, hudi_lock
 
 _PROVIDER = "org.apache.hudi.hive.transaction.lock.HiveMetastoreBasedLockProvider"
 _TIMEOUT = 6  # hive.txn.timeout of the server, in seconds
@@ -53,22 +52,8 @@ def test_hudis_writers_and_this_program_exclude_each_other(
     lock = TableLock.of(table, said, wait=10)
     lock.check()
     with hudi_lock(_PROVIDER, said, tmp_path / "hudi.log") as hudi:
-        for _ in range(2):
-            with lock.held("tries") as lease:
-                assert not hudi.lock(5)
-                lease.check()
-            assert hudi.lock()
-            with (
-                pytest.raises(LockNotAcquired, match=r"default\.trips of the Hive metastore"),
-                TableLock.of(table, said, wait=0.3).held("tries"),
-            ):
-                pass
-            hudi.unlock()
-        # This program waits for Hudi, and gets the lock when that releases it.
-        assert hudi.lock()
-        threading.Timer(0.5, hudi.unlock).start()
-        with lock.held("tries"):
-            pass
+        impatient = TableLock.of(table, said, wait=0.3)
+        assert_exclusive(hudi, lock, impatient, r"default\.trips of the Hive metastore", 5)
 
 
 @pytest.mark.slow

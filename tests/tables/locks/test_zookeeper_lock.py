@@ -11,10 +11,10 @@ import pytest
 
 from devtools.zookeeper import ZookeeperServer
 from pyhudi_expr.errors import HudiError
-from pyhudi_expr.tables.locks import LockLost, LockNotAcquired, TableLock, UnknownLock, settings
+from pyhudi_expr.tables.locks import LockLost, TableLock, UnknownLock, settings
 from pyhudi_expr.tables.locks.zookeeper_lock import lock_path
 from pyhudi_expr.tables.storage import Storage
-from tests.tables.locks.hudi_locks import PACKAGE, hudi_lock
+from tests.tables.locks.hudi_locks import PACKAGE, assert_exclusive, hudi_lock
 
 _EXPLICIT = "ZookeeperBasedLockProvider"
 _IMPLICIT = "ZookeeperBasedImplicitBasePathLockProvider"
@@ -56,22 +56,8 @@ def test_hudis_writers_and_this_program_exclude_each_other(
     lock = TableLock.of(table, said, wait=10)
     lock.check()
     with hudi_lock(provider, said, tmp_path / "hudi.log") as hudi:
-        for _ in range(3):  # either may be the first, whatever the names of the nodes
-            with lock.held("tries") as lease:
-                assert not hudi.lock(0.3)
-                lease.check()
-            assert hudi.lock()
-            with (
-                pytest.raises(LockNotAcquired, match=r"application_id=Unknown.* for 0\.3 s"),
-                TableLock.of(table, said, wait=0.3).held("tries"),
-            ):
-                pass
-            hudi.unlock()
-        # Each waits for the other, and gets the lock as soon as that releases it.
-        assert hudi.lock()
-        threading.Timer(0.5, hudi.unlock).start()
-        with lock.held("tries"):
-            pass
+        impatient = TableLock.of(table, said, wait=0.3)
+        assert_exclusive(hudi, lock, impatient, r"application_id=Unknown.* for 0\.3 s", 0.3)
 
 
 @pytest.mark.slow
