@@ -19,11 +19,11 @@ A question has slices read in the background, the smallest ones first, and waits
 footers; the next question goes on where it stopped. What was read of a slice serves all later
 states of the table in which it has the same files.
 
-The timeline says more of a merge-on-read table than an index does.
-Hudi 1.2 updates only the first of several secondary indexes when a delta commit writes log files
-(it adds the new log files to the very slice that it compares the others' new values with). The
-others keep an entry for each key, with the older value. The index itself does not show this, so
-coverage is derived from the timeline alone. A file is *covered* if its instant is
+Of a merge-on-read table the timeline says what the index itself does not. Hudi 1.2 updates only the
+first of several secondary indexes when a delta commit writes log files (it adds the new log files
+to the very slice that it compares the others' new values with). The others keep an entry for each
+key, with the older value. So coverage is derived from the timeline alone. A file is *covered* if
+its instant is
 
 * complete when the index action was requested, and not after the instant up to which the index was
   built from all rows (`indexUptoInstant` of the action's metadata); or
