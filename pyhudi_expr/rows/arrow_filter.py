@@ -248,7 +248,7 @@ def _wrong_patterns(predicate: HudiExpression, scope: Scope) -> Iterator[WrongCo
 def _is_comparable(leaf: HudiExpression, scope: Scope) -> bool:
     try:
         scope.schema.empty_table().filter(to_arrow(_fitted(leaf, scope)))
-    except (WrongConstant, pa.ArrowNotImplementedError):
+    except (WrongConstant, pa.ArrowNotImplementedError, pa.ArrowInvalid):
         return False
     return True
 

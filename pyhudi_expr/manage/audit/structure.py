@@ -46,7 +46,7 @@ from pyhudi_expr.tables.mdt.lost_files import BOOTSTRAP_PREFIX
 from pyhudi_expr.tables.mdt.store.file_group import EncodedRecords, FileGroup
 from pyhudi_expr.tables.mdt.store.index_records import entries
 from pyhudi_expr.tables.mdt.store.metadata_table import MetadataTable
-from pyhudi_expr.tables.parsing.json_texts import parse_json
+from pyhudi_expr.tables.parsing.budget import parse_json
 from pyhudi_expr.tables.properties import table_checksum
 from pyhudi_expr.tables.timeline import CommitMetadata, Instant
 
