@@ -110,7 +110,7 @@ def _certified(table: Path) -> float:
         assert mdt is not None
         records = stored.certify_records(mdt)
         values = stored.certify_values(mdt, SECONDARY_INDEX)
-        assert int(records.entries.sum()) % large_indexes.ROWS_PER_FILE == 0
+        assert int(records.sums.counts.sum()) % large_indexes.ROWS_PER_FILE == 0
         assert not len(values.doubtful)
         stored.write_certificate(mdt, RECORD_INDEX, records)
         stored.write_certificate(mdt, SECONDARY_INDEX, values)

@@ -104,7 +104,7 @@ class IndexCertification:
         metadata = _metadata(HudiTable.open(self.table), plan.store)
         records = self.reader.records(metadata)
         stored.write_certificate(metadata, RECORD_INDEX, records)
-        entries = int(records.entries.sum())
+        entries = int(records.sums.counts.sum())
         found = {RECORD_INDEX: (entries, 0)}
         for partition in plan.partitions[1:]:
             values = self.reader.values(metadata, partition)

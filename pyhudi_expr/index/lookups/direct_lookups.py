@@ -21,7 +21,6 @@ from pyhudi_expr.tables.hudi_names import RECORD_INDEX
 from pyhudi_expr.tables.listing import FileListing
 from pyhudi_expr.tables.mdt.bytes.byte_strings import ByteStrings
 from pyhudi_expr.tables.mdt.bytes.keys import (
-    secondary_key,
     secondary_prefix,
     secondary_shard_key,
     shards,
@@ -94,11 +93,6 @@ class KeyLookup:
             _remember(self._known, answers)
         return {key: slice_ for key, slice_ in answers.items() if slice_ is not None}
 
-    def are_in(self, keys: Sequence[bytes], slice_: int) -> bool:
-        """Return whether the entry of each key names the slice. Raises HudiError."""
-        slices = self.by_key(keys)
-        return all(slices.get(key) == slice_ for key in keys)
-
     def _looked_up(self, keys: Sequence[bytes]) -> dict[bytes, int]:
         owners: dict[bytes, bytes] = {}
         asked = by_shard(self.mdt.groups(RECORD_INDEX), zip(keys, keys, strict=True))
@@ -143,36 +137,6 @@ class ValueLookup:
             answers.update(self._looked_up(fresh))
             _remember(self._known, answers)
         return np.unique(np.concatenate([_NONE, *answers.values()]))
-
-    def are_in(self, values: Sequence[bytes], keys: Sequence[bytes], slice_: int) -> bool:
-        """Return whether each pair of a value and a record key has an entry that leads to a slice.
-
-        Args:
-            values: As the index writes them, without escapes; a NUL for null.
-            keys: The record keys, parallel to them.
-            slice_: The number of the slice.
-
-        Raises:
-            HudiError: The index cannot be read.
-        """
-        slices = self.slices_of_keys(keys)
-        if any(slices.get(key) != slice_ for key in keys):
-            return False
-        wanted = {
-            secondary_key(value.decode(), key.decode()).encode(): value
-            for value, key in zip(values, keys, strict=True)
-        }
-        hashed = [
-            (key, entry)
-            for entry, value in wanted.items()
-            for key in (_hashed(value) if self.by_value else (entry,))
-        ]
-        found = set[bytes]()
-        asked = by_shard(self.mdt.groups(self.index), hashed)
-        for records in _read(self.mdt, [(group, _exact(own)) for group, own in asked]):
-            for part in entries(records):
-                found.update(part.records.take(~part.deleted).to_list())
-        return found >= wanted.keys()
 
     def read_bytes(self, values: Sequence[bytes]) -> int:
         """Return how many bytes of the base files a look-up of the values reads.

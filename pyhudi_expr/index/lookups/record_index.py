@@ -62,20 +62,13 @@ from pyhudi_expr.expr.bound import Leaf
 from pyhudi_expr.index.lookups import LookupEvidence
 from pyhudi_expr.index.lookups.direct_lookups import KeyLookup, listing_groups, look_up_bytes
 from pyhudi_expr.index.lookups.key_predicates import equality, exact
-from pyhudi_expr.index.lookups.slice_proofs import (
-    COMPARED_BYTES,
-    Finding,
-    IndexedRows,
-    SliceProofs,
-    SliceRows,
-    pieces,
-)
+from pyhudi_expr.index.lookups.slice_proofs import Finding, IndexedRows, SliceProofs, SliceRows
 from pyhudi_expr.index.planner import Answer, CostedSource, LookupCost, Question, StillReadingError
 from pyhudi_expr.index.row_counts import Counts, row_counts
 from pyhudi_expr.tables.hudi_names import RECORD_INDEX, RECORD_KEY
 from pyhudi_expr.tables.listing import FileListing, TableView
 from pyhudi_expr.tables.mdt.bytes.byte_strings import ByteStrings
-from pyhudi_expr.tables.mdt.bytes.keys import Hashes, hashes
+from pyhudi_expr.tables.mdt.bytes.keys import Digests, Hashes, digest_sum, hashes
 from pyhudi_expr.tables.mdt.index_definitions import index_definitions
 from pyhudi_expr.tables.mdt.store.file_group import EncodedRecords
 from pyhudi_expr.tables.mdt.store.hashed_records import UNLISTED, HashedEntries, newest
@@ -205,10 +198,12 @@ class LookedUpKeys:
     Attributes:
         lookup: Finds them.
         is_trusted: One flag for each slice: whether the index is trusted about it.
+        digests: For each slice, the sum of the digests of the keys that the index has there.
     """
 
     lookup: KeyLookup
     is_trusted: BoolArray
+    digests: Digests
 
     def numbers_of(self, keys: Sequence[bytes]) -> Int32Array:
         """Return the slices that entries of the keys name, in no order.
@@ -220,12 +215,8 @@ class LookedUpKeys:
         return found[found != UNLISTED]
 
     def find_all(self, keys: ByteStrings, slice_: int) -> bool:
-        """Return whether `numbers_of` has the slice for each of the keys.
-
-        Raises:
-            HudiError: The index cannot be read.
-        """
-        return all(self.lookup.are_in(part, slice_) for (part,) in pieces(keys))
+        """Return whether `numbers_of` has the slice for each of these keys, and for no other."""
+        return bool((digest_sum(keys) == self.digests[slice_]).all())
 
 
 KeyPlaces = KeyLocations | LookedUpKeys
@@ -340,16 +331,12 @@ class RecordIndex(CostedSource):
         Raises:
             HudiError: The index cannot be read.
         """
-        rows, places = self.compared_rows(self.stored_bytes), self.places(patience)
+        rows, places = self.slice_rows, self.places(patience)
 
         def finds_all(found: IndexedRows, slice_: int) -> bool:
             return places.find_all(found.keys, slice_)
 
         return self._proofs.found(finds_all, rows, column, slices, patience)
-
-    def compared_rows(self, stored_bytes: int) -> SliceRows | None:
-        """Return the rows that an index of so many bytes is compared with; None: with no rows."""
-        return self.slice_rows if stored_bytes <= COMPARED_BYTES else None
 
     def _certify(self) -> RecordCertificate:
         from pyhudi_expr.tables.mdt.certificates.stored import certify_records  # on use
@@ -363,8 +350,9 @@ class RecordIndex(CostedSource):
 
     def _certified_keys(self) -> LookedUpKeys:
         certificate = self._certificate.value() or self._certified.value()
-        counts = certificate.entries_of(self.lookup.groups)
-        return LookedUpKeys(self.lookup, counts == self._counted.value())
+        sums, groups = certificate.sums, self.lookup.groups
+        is_trusted = sums.counts_of(groups) == self._counted.value()
+        return LookedUpKeys(self.lookup, is_trusted, sums.digests_of(groups))
 
     def _expected_bytes(self, keys: int) -> int:
         """Estimate the bytes that a look-up of so many keys reads."""

@@ -61,6 +61,7 @@ from pyhudi_expr.index.lookups.record_index import (
 )
 from pyhudi_expr.index.lookups.slice_proofs import (
     Finding,
+    IndexedRows,
     SliceProofs,
     covered_slices,
 )
@@ -78,7 +79,7 @@ from pyhudi_expr.index.lookups.value_places import (
 from pyhudi_expr.index.planner import Answer, CostedSource, LookupCost, Question, StillReadingError
 from pyhudi_expr.tables.hudi_names import RECORD_INDEX, SECONDARY_INDEX
 from pyhudi_expr.tables.listing import FileListing
-from pyhudi_expr.tables.mdt.bytes.keys import Hashes, hashes
+from pyhudi_expr.tables.mdt.bytes.keys import Digests, Hashes, hashes
 from pyhudi_expr.tables.mdt.index_definitions import COLUMN_TYPE, IndexDefinition, index_definitions
 from pyhudi_expr.tables.mdt.store.file_group import EncodedRecords
 from pyhudi_expr.tables.mdt.store.hashed_records import newest
@@ -250,8 +251,13 @@ class SecondaryIndex(CostedSource):
 
     def _compared(self, places: ValuePlaces, slices: BoolArray, patience: float) -> BoolArray:
         """Return for each slice whether it was read, and the index finds all of its values."""
-        rows = self._records.compared_rows(self._stored_bytes)
-        return self._proofs.found(places.find_all, rows, self.column, slices, patience)
+        keys = self._records.places(patience)
+
+        def finds_all(found: IndexedRows, slice_: int) -> bool:
+            return keys.find_all(found.keys, slice_) and places.find_all(found, slice_)
+
+        rows = self._records.slice_rows
+        return self._proofs.found(finds_all, rows, self.column, slices, patience)
 
     def _partial_notes(self, is_trusted: BoolArray, question: Question) -> tuple[str, ...]:
         """Say for how many of the remaining slices the index answers, if not for all."""
@@ -301,7 +307,14 @@ class SecondaryIndex(CostedSource):
         doubtful = np.asarray(pc.is_in(self._records.lookup.groups, certificate.doubtful))
         accounted = self._records.places(COUNTING_SECONDS).is_trusted
         is_trusted = self._trust.slices(accounted) & ~doubtful
-        return LookedUpValues(self.open_lookup(), is_trusted, certificate.numbers_only)
+        lookup, digests = self.open_lookup(), LazyValue(self._entry_digests)
+        return LookedUpValues(lookup, digests, is_trusted, certificate.numbers_only)
+
+    def _entry_digests(self) -> Digests | None:
+        """Return the digests of each slice's entries; reads all of them if they are not known."""
+        known = self._certificate.value()
+        sums = known.sums if known and known.sums else self._certified.value().sums
+        return None if sums is None else sums.digests_of(self._records.lookup.groups)
 
     def account(self) -> AnsweredSlices:
         """Return for how many slices queries trust the index. Reads all entries, if need be.

@@ -12,8 +12,10 @@ that are stored twice: the merge knows the rows (`tables.slices`), and the index
 these. Blocks of partial updates, of log compactions, of writes that are not complete, and damaged
 ones make a slice unreadable here.
 
-Indexes of more than 64 MiB are compared with no slice: to look up each of its rows reads most of
-the index.
+A large index is not read for it. Its certificate has for each file group the sum of the digests of
+the entries that lead there (`mdt.certificates`): the rows of a slice are those entries if their
+digests have the same sum. So it must have no other entries of the slice's keys, either; those that
+Hudi left behind, which find a slice too many, keep the slice here.
 
 A question has slices read in the background, the smallest ones first, and waits for them as for
 footers; the next question goes on where it stopped. What was read of a slice serves all later
@@ -39,7 +41,7 @@ These rules cost no reads. Slices that they do not cover are read, as above.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from functools import partial
@@ -51,7 +53,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pyhudi_expr.arrays import DAMAGE_ERRORS, AnyArray, BoolArray, Int64Array, string_list
-from pyhudi_expr.computed_once import LazyValue, ProcessEndsError, check_running, computed_once
+from pyhudi_expr.computed_once import LazyValue, ProcessEndsError, computed_once
 from pyhudi_expr.errors import HudiError
 from pyhudi_expr.tables.hudi_names import RECORD_KEY, log_files
 from pyhudi_expr.tables.hudi_table import HudiTable
@@ -138,9 +140,6 @@ _KEPT_BYTES = 64 << 20
 """Keys and values of one table that are kept for its later states."""
 _SLICE_BYTES = 512 << 20
 """The largest slices that are read: keys and values of one are held in memory."""
-_PIECE_ROWS = 100_000
-COMPARED_BYTES = 64 << 20
-"""The largest indexes with which slices are compared: some 9,000,000 entries."""
 _EVERY_INSTANT = "9" * 17
 """Not before any block of a log file: the listing has decided which files count. Rollbacks are
 later than the newest write."""
@@ -341,10 +340,3 @@ class SliceProofs:
         except (HudiError, *DAMAGE_ERRORS):
             finding = Finding.UNREADABLE
         self._findings[number] = finding
-
-
-def pieces(*columns: ByteStrings) -> Iterator[list[list[bytes]]]:
-    """Return parallel strings as Python objects, some thousand rows at a time."""
-    for start in range(0, len(columns[0]), _PIECE_ROWS):
-        check_running()
-        yield [column.take(slice(start, start + _PIECE_ROWS)).to_list() for column in columns]

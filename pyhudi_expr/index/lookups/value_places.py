@@ -14,16 +14,17 @@ from dataclasses import dataclass
 import numpy as np
 
 from pyhudi_expr.arrays import BoolArray
+from pyhudi_expr.computed_once import LazyValue
 from pyhudi_expr.expr.bound import BoundColumn, BoundIsNull, BoundLiteral, Leaf
 from pyhudi_expr.expr.domains import Domain, Kind, unscaled
 from pyhudi_expr.index.lookups.direct_lookups import ValueLookup
 from pyhudi_expr.index.lookups.key_predicates import equality, exact
 from pyhudi_expr.index.lookups.record_index import KeyLocations
-from pyhudi_expr.index.lookups.slice_proofs import IndexedRows, pieces
+from pyhudi_expr.index.lookups.slice_proofs import IndexedRows
 from pyhudi_expr.tables.mdt.bytes.byte_strings import ByteStrings
-from pyhudi_expr.tables.mdt.bytes.keys import Hashes, hashes
+from pyhudi_expr.tables.mdt.bytes.keys import Digests, Hashes, digest_sum, hashes
 from pyhudi_expr.tables.mdt.store.hashed_records import UNLISTED, HashedEntries
-from pyhudi_expr.tables.mdt.store.index_records import NULL_VALUE
+from pyhudi_expr.tables.mdt.store.index_records import NULL_VALUE, joined_keys
 
 _MICROS = 10**6
 
@@ -125,10 +126,12 @@ class ValueLocations:
 class LookedUpValues:
     """The locations of values, looked up one by one.
 
-    The attributes are those of `ValueLocations`.
+    The attributes are those of `ValueLocations`, and:
+        digests: For each slice, the sum of the digests of the entries of its keys. None: unknown.
     """
 
     lookup: ValueLookup
+    digests: LazyValue[Digests | None]
     is_trusted: BoolArray
     numbers_only: bool
 
@@ -144,15 +147,15 @@ class LookedUpValues:
         return flags
 
     def find_all(self, rows: IndexedRows, slice_: int) -> bool:
-        """Return whether the entry of each row leads to the slice.
+        """Return whether there is the entry of each row, and no other of the slice's keys.
 
         Raises:
             HudiError: The index cannot be read.
         """
-        return all(
-            self.lookup.are_in(values, keys, slice_)
-            for values, keys in pieces(rows.values, rows.keys)
-        )
+        known = self.digests.value()
+        if known is None:
+            return False
+        return bool((digest_sum(joined_keys(rows.values, rows.keys)) == known[slice_]).all())
 
 
 ValuePlaces = ValueLocations | LookedUpValues

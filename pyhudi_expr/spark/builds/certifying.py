@@ -7,15 +7,17 @@ their hashes, so a task compares those of one range; its memory is that of some 
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyspark.sql import SparkSession
 
-from pyhudi_expr.arrays import AnyArray, Int64Array, arrow_schema_of, combined
+from pyhudi_expr.arrays import AnyArray, arrow_schema_of, combined
 from pyhudi_expr.errors import HudiError
 from pyhudi_expr.index.catalog.index_catalog import metadata_of
 from pyhudi_expr.index.catalog.registry import Store
@@ -24,32 +26,45 @@ from pyhudi_expr.spark.jobs.batch_runner import LOCAL_BYTES, Row, SparkRunner
 from pyhudi_expr.spark.jobs.job_errors import translate_spark_errors
 from pyhudi_expr.tables.hudi_names import RECORD_INDEX, SECONDARY_INDEX_PREFIX
 from pyhudi_expr.tables.hudi_table import HudiTable
+from pyhudi_expr.tables.mdt.bytes.keys import Hashes
 from pyhudi_expr.tables.mdt.certificates import stored
 from pyhudi_expr.tables.mdt.certificates.certificates import (
+    EntrySums,
     RecordCertificate,
     ValueCertificate,
     count_entries,
-    named_groups,
 )
-from pyhudi_expr.tables.mdt.certificates.pairing import (
-    keys_of,
-    keys_of_values,
-    keys_without_one_value,
-)
+from pyhudi_expr.tables.mdt.certificates.pairing import ENTRY, Pairs, entries_of, keys_of
 from pyhudi_expr.tables.mdt.certificates.states import IndexState, state_of
 from pyhudi_expr.tables.mdt.store.file_group import FileGroup
 from pyhudi_expr.tables.mdt.store.metadata_table import MetadataTable
 
 _BYTES_OF_A_TASK = 16 << 20
-_COUNTS = "group string, entries bigint"
-_COUNTS_SCHEMA = arrow_schema_of([pa.field("group", pa.string()), pa.field("entries", pa.int64())])
-_KEYS = "hash bigint, place binary, is_text boolean"
+_SUMS = "group string, count bigint, low bigint, high bigint"
+_OF_GROUP = ("count", "low", "high")
+_KEYS = "hash bigint, place binary, low bigint, high bigint, is_text boolean"
 _KEYS_SCHEMA = arrow_schema_of(
-    [pa.field("hash", pa.int64()), pa.field("place", pa.binary()), pa.field("is_text", pa.bool_())]
+    [
+        pa.field("hash", pa.int64()),
+        pa.field("place", pa.binary()),
+        pa.field("low", pa.int64()),
+        pa.field("high", pa.int64()),
+        pa.field("is_text", pa.bool_()),
+    ]
 )
-_DOUBTFUL = "place binary, is_text boolean"
-_DOUBTFUL_SCHEMA = arrow_schema_of(
-    [pa.field("place", pa.binary()), pa.field("is_text", pa.bool_())]
+_SUMS_SCHEMA = arrow_schema_of(
+    [pa.field("group", pa.string()), *(pa.field(name, pa.int64()) for name in _OF_GROUP)]
+)
+_FLAGS = ("is_doubtful", "has_others", "are_shared", "is_text")
+_PAIRS = "group binary, count bigint, low bigint, high bigint, " + ", ".join(
+    f"{flag} boolean" for flag in _FLAGS
+)
+_PAIRS_SCHEMA = arrow_schema_of(
+    [
+        pa.field("group", pa.binary()),
+        *(pa.field(name, pa.int64()) for name in _OF_GROUP),
+        *(pa.field(flag, pa.bool_()) for flag in _FLAGS),
+    ]
 )
 
 _log = logging.getLogger(__name__)
@@ -134,30 +149,39 @@ def counted(
         return stored.certify_records(mdt)
     state = state_of(mdt.groups(RECORD_INDEX))
     shards = Shards(table.base_path, store, {RECORD_INDEX: state})
-    counts = SparkRunner(spark).each(shards.items, partial(_counts, shards), _COUNTS)
+    sums = SparkRunner(spark).each(shards.items, partial(_counts, shards), _SUMS)
     tasks = spark.sparkContext.defaultParallelism
-    rows = counts.together(tasks, "group").then(_summed, _COUNTS).rows()
-    return RecordCertificate(
-        state,
-        pa.array([row["group"] for row in rows], pa.large_string()),
-        np.array([row["entries"] for row in rows], np.int64),
-    )
+    rows = sums.together(tasks, "group").then(partial(_summed, _SUMS_SCHEMA), _SUMS).rows()
+    return RecordCertificate(state, _sums(rows, pa.large_string()))
 
 
 def _counts(shards: Shards, items: Iterable[Row]) -> Iterator[pa.RecordBatch]:
     for _, shard in shards.opened(items):
-        found = count_entries([shard], lambda: None)
-        groups = found.groups.cast(pa.string())
-        yield pa.record_batch([groups, pa.array(found.entries)], schema=_COUNTS_SCHEMA)
+        sums = count_entries([shard], lambda: None).sums
+        groups = sums.groups.cast(pa.string())
+        yield pa.record_batch([groups, *_numbers(sums)], schema=_SUMS_SCHEMA)
 
 
-def _summed(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    whole = pa.Table.from_batches(batches, _COUNTS_SCHEMA)
-    total = whole.group_by("group").aggregate([("entries", "sum")])
-    yield pa.record_batch(
-        [combined(total.column("group")), combined(total.column("entries_sum"))],
-        schema=_COUNTS_SCHEMA,
+def _summed(schema: pa.Schema, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Add up the rows of each group."""
+    whole = pa.Table.from_batches(batches, schema)
+    flags = [name for name in _FLAGS if name in schema.names]
+    total = whole.group_by("group").aggregate(
+        [*((name, "sum") for name in _OF_GROUP), *((name, "any") for name in flags)]
     )
+    names = ["group", *(f"{name}_sum" for name in _OF_GROUP), *(f"{name}_any" for name in flags)]
+    yield pa.record_batch([combined(total.column(name)) for name in names], schema=schema)
+
+
+def _numbers(sums: EntrySums) -> list[AnyArray]:
+    """Return the columns of sums as Spark can hold them: its integers have signs."""
+    return [pa.array(sums.counts), *map(pa.array, sums.digests.view(np.int64).T)]
+
+
+def _sums(rows: Sequence[Row], type_: pa.DataType) -> EntrySums:
+    counts, low, high = (np.array([row[name] for row in rows], np.int64) for name in _OF_GROUP)
+    digests = np.stack([low, high], axis=1).view(np.uint64)
+    return EntrySums(pa.array([row["group"] for row in rows], type_), counts, digests)
 
 
 def paired(
@@ -171,15 +195,15 @@ def paired(
     shards = Shards(table.base_path, store, states)
     keys = SparkRunner(spark).each(shards.items, partial(_keys, shards), _KEYS)
     tasks = max(spark.sparkContext.defaultParallelism, size // _BYTES_OF_A_TASK)
-    rows = keys.together(tasks, "hash").then(_doubtful, _DOUBTFUL).rows()
-    places = {row["place"] for row in rows if row["place"] is not None}
-    names = named_groups(pa.array([bytes(place) for place in places], pa.binary()))
-    return ValueCertificate(
-        states[index],
-        states[RECORD_INDEX],
-        pa.array(names, pa.large_string()),
-        not any(row["is_text"] for row in rows),
-    )
+    pairs = keys.together(tasks, "hash").then(_paired, _PAIRS)
+    summed = pairs.together(spark.sparkContext.defaultParallelism, "group")
+    found = summed.then(partial(_summed, _PAIRS_SCHEMA), _PAIRS).rows()
+    groups = [row for row in found if row["group"] is not None]
+    doubtful = [row["group"] for row in groups if row["is_doubtful"]]
+    has_others, are_shared, is_text = (any(row[flag] for row in found) for flag in _FLAGS[1:])
+    sums = _sums(groups, pa.binary())
+    whole = Pairs(pa.array(doubtful, pa.binary()), sums, has_others, not are_shared)
+    return whole.certificate(states[index], states[RECORD_INDEX], not is_text)
 
 
 def _keys(shards: Shards, items: Iterable[Row]) -> Iterator[pa.RecordBatch]:
@@ -187,29 +211,42 @@ def _keys(shards: Shards, items: Iterable[Row]) -> Iterator[pa.RecordBatch]:
     for partition, shard in shards.opened(items):
         if partition == RECORD_INDEX:
             for own, places in keys_of(shard):
-                yield _key_batch(own.view(np.int64), places, False)
+                nothing = np.zeros(len(own), np.int64)
+                yield _key_batch(own, places, nothing, nothing, False)
         else:
-            for own, are_numbers in keys_of_values(shard):
-                yield _key_batch(
-                    own.view(np.int64), pa.nulls(len(own), pa.binary()), not are_numbers
-                )
+            for rows, are_numbers in entries_of(shard):
+                nowhere = pa.nulls(len(rows), pa.binary())
+                yield _key_batch(rows["hash"], nowhere, rows["low"], rows["high"], not are_numbers)
 
 
-def _key_batch(own: Int64Array, places: AnyArray, is_text: bool) -> pa.RecordBatch:
+def _key_batch(
+    own: Hashes,
+    places: AnyArray,
+    low: npt.NDArray[np.generic],
+    high: npt.NDArray[np.generic],
+    is_text: bool,
+) -> pa.RecordBatch:
+    hashed = [pa.array(np.ascontiguousarray(one).view(np.int64)) for one in (own, low, high)]
     flags = pa.array(np.full(len(own), is_text))
-    return pa.record_batch([pa.array(own), places, flags], schema=_KEYS_SCHEMA)
+    return pa.record_batch([hashed[0], places, *hashed[1:], flags], schema=_KEYS_SCHEMA)
 
 
-def _doubtful(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Return the locations of keys without exactly one value, and whether there is a text."""
+def _paired(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Return what the entries of some keys are, by location; null: whatever their location."""
     whole = pa.Table.from_batches(batches, _KEYS_SCHEMA)
     places = combined(whole.column("place"))
-    own = np.asarray(whole.column("hash")).view(np.uint64)
     is_key = np.asarray(places.is_valid())
-    wrong = keys_without_one_value(own[is_key], own[~is_key])
-    found = places.drop_null().take(pa.array(wrong)).unique()
-    yield pa.record_batch(
-        [found, pa.array(np.zeros(len(found), np.bool_))], schema=_DOUBTFUL_SCHEMA
-    )
-    if np.asarray(whole.column("is_text")).any():
-        yield pa.record_batch([pa.nulls(1, pa.binary()), pa.array([True])], schema=_DOUBTFUL_SCHEMA)
+    named = np.empty(len(whole) - int(is_key.sum()), ENTRY)
+    for name in ENTRY.names or ():
+        named[name] = np.asarray(whole.column(name)).view(np.uint64)[~is_key]
+    own = np.asarray(whole.column("hash")).view(np.uint64)[is_key]
+    found = Pairs.of(own, places.drop_null().dictionary_encode(), named)
+    groups = found.sums.groups
+    no = pa.array(np.zeros(len(groups), np.bool_))
+    is_doubtful = pc.is_in(groups, found.doubtful)
+    of_groups = [groups, *_numbers(found.sums), is_doubtful, no, no, no]
+    yield pa.record_batch(of_groups, schema=_PAIRS_SCHEMA)
+    is_text = bool(np.asarray(whole.column("is_text")).any())
+    flags = (False, found.has_others, not found.are_told_apart, is_text)
+    row = {"group": None, **dict.fromkeys(_OF_GROUP, 0), **dict(zip(_FLAGS, flags, strict=True))}
+    yield pa.RecordBatch.from_pylist([row], _PAIRS_SCHEMA)

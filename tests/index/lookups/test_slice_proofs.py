@@ -20,6 +20,8 @@ from pyhudi_expr.index.lookups.slice_proofs import (
 from pyhudi_expr.tables.hudi_table import HudiTable
 from pyhudi_expr.tables.listing import FileListing
 from pyhudi_expr.tables.mdt.bytes.byte_strings import ByteStrings
+from pyhudi_expr.tables.mdt.certificates import stored
+from pyhudi_expr.tables.mdt.store.metadata_table import MetadataTable
 from tests.index.lookups.test_secondary_index import INDEXED, MERGED, opened
 from tests.index.prune.changes.direct_lookups import looked_up_directly
 
@@ -27,11 +29,11 @@ COLUMN = "merchant_name"
 
 
 @pytest.fixture(params=[nullcontext, looked_up_directly], ids=["in memory", "looked up"])
-def how(request: pytest.FixtureRequest) -> Iterator[None]:
-    """How the indexes are read."""
+def how(request: pytest.FixtureRequest) -> Iterator[bool]:
+    """How the indexes are read: whether slices without a row of an entry are found, too."""
     context: AbstractContextManager[None] = request.param()
     with context:
-        yield
+        yield request.param is nullcontext
 
 
 def with_row(rows: IndexedRows, key: bytes, value: bytes) -> IndexedRows:
@@ -42,7 +44,7 @@ def with_row(rows: IndexedRows, key: bytes, value: bytes) -> IndexedRows:
 
 @pytest.mark.parametrize("name", [INDEXED, MERGED])
 def test_an_index_finds_the_rows_that_it_has_and_no_others(
-    name: str, golden: Mapping[str, Path], how: None
+    name: str, golden: Mapping[str, Path], how: bool
 ) -> None:
     listing, records, indexes = opened(golden[name])
     rows = SliceRows(HudiTable.open(str(golden[name])), listing)
@@ -58,8 +60,24 @@ def test_an_index_finds_the_rows_that_it_has_and_no_others(
         unknown = with_row(found, b"no such key", b"no such value")
         assert not keys.find_all(unknown.keys, slice_)
         assert not values.find_all(unknown, slice_)
+        fewer = IndexedRows(found.keys.take(slice(1, None)), found.values.take(slice(1, None)))
+        assert keys.find_all(fewer.keys, slice_) is how
+        assert values.find_all(fewer, slice_) is how
         other = (slice_ + 1) % listing.num_slices
         assert not keys.find_all(found.keys, other)
+
+
+def test_sums_that_are_not_known_are_counted_anew(golden: Mapping[str, Path]) -> None:
+    with looked_up_directly():
+        listing, _, indexes = opened(golden[MERGED])
+        mdt = MetadataTable.open(HudiTable.open(str(golden[MERGED])))
+        assert mdt is not None
+        known = stored.certify_values(mdt, "secondary_index_merchant_idx")
+        without = replace(known, sums=None)
+        stored._VALUES.put(stored._label(mdt, "secondary_index_merchant_idx"), without)
+        rows = SliceRows(HudiTable.open(str(golden[MERGED])), listing)
+        values = indexes["merchant_idx"].places(5)
+        assert all(values.find_all(rows.read(n, COLUMN), n) for n in range(listing.num_slices))
 
 
 def test_slices_are_read_once_for_all_states(golden: Mapping[str, Path], tmp_path: Path) -> None:

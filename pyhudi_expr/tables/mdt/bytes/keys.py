@@ -184,6 +184,7 @@ def escape(text: str) -> str:
 
 
 Hashes = UInt64Array
+Digests = UInt64Array
 
 _C1, _C2 = np.uint64(0x87C37B91114253D5), np.uint64(0x4CF5AD432745937F)
 _ROWS = 1 << 18
@@ -192,20 +193,42 @@ _BLOCK_BYTES = 16
 
 def hashes(keys: ByteStrings) -> Hashes:
     """Return one hash for each key, as ``mmh3.hash64(key, signed=False)[0]``."""
+    return _halves(keys)[0]
+
+
+def digests(keys: ByteStrings) -> Digests:
+    """Return both halves of each key's hash of 128 bits, as ``mmh3.hash64(key, signed=False)``.
+
+    Sets of keys are compared by `digest_sum`. They are of shape (keys, 2).
+    """
+    return np.stack(_halves(keys), axis=1)
+
+
+def digest_sum(keys: ByteStrings) -> Digests:
+    """Return the sum (modulo 2^64) of the digests of the distinct keys; two numbers.
+
+    Sets with equal sums are equal: others have them by chance only, once in 2^128.
+    """
+    distinct = ByteStrings.from_arrow(keys.array().unique())
+    return digests(distinct).sum(axis=0, dtype=np.uint64)
+
+
+def _halves(keys: ByteStrings) -> tuple[Hashes, Hashes]:
     data, start, lengths = as_bytes(keys.data), keys.start, keys.end - keys.start
-    found = np.empty(len(start), np.uint64)
+    first, second = np.empty(len(start), np.uint64), np.empty(len(start), np.uint64)
     if not len(start):
-        return found
+        return first, second
     order = np.argsort(lengths, kind="stable")
     edges = np.flatnonzero(np.diff(lengths[order])) + 1
     for rows in np.split(order, edges):
         for at in range(0, len(rows), _ROWS):
             chosen = rows[at : at + _ROWS]
-            found[chosen] = _hash_length(data, start[chosen], int(lengths[chosen[0]]))
-    return found
+            length = int(lengths[chosen[0]])
+            first[chosen], second[chosen] = _hash_length(data, start[chosen], length)
+    return first, second
 
 
-def _hash_length(data: UInt8Array, start: Int64Array, length: int) -> Hashes:
+def _hash_length(data: UInt8Array, start: Int64Array, length: int) -> tuple[Hashes, Hashes]:
     blocks = length // _BLOCK_BYTES
     words = np.zeros((len(start), (blocks + 1) * _BLOCK_BYTES), np.uint8)
     if length:
@@ -223,7 +246,9 @@ def _hash_length(data: UInt8Array, start: Int64Array, length: int) -> Hashes:
         h1 = h1 ^ _first_mix(pairs[:, 2 * blocks]) ^ np.uint64(length)
         h1 = h1 + h2
         h2 = h2 + h1
-        return _finished(h1) + _finished(h2)
+        h2 = _finished(h2)
+        h1 = _finished(h1) + h2
+        return h1, h2 + h1
 
 
 def _first_mix(word: Hashes) -> Hashes:

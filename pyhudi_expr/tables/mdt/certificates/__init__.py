@@ -4,7 +4,9 @@ A record index is trusted about a file group if as many entries name it as it ha
 index, if besides each of the group's keys has exactly one value (`index.lookups.record_index` and
 `index.lookups.secondary_index` have the proofs). Both need all entries. A certificate holds the
 result: for a record index the number of entries that name each file group, for a secondary index
-the groups with a key that has no value or several. So a query reads the certificate, and of the
+the groups with a key that has no value or several. For a slice that neither accounts for it holds
+sums of digests: a slice whose rows have the same sum has just the entries of the index there
+(`index.lookups.slice_proofs`). So a query reads the certificate, and of the
 index only the blocks of the keys or values that it looks up.
 
 A certificate is about one *state* of the index: certain base files, and certain blocks of log files

@@ -8,22 +8,92 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from pyhudi_expr.arrays import DAMAGE_ERRORS, AnyArray, Int64Array, combined, value_list
+from pyhudi_expr.arrays import (
+    DAMAGE_ERRORS,
+    AnyArray,
+    Int64Array,
+    combined,
+    value_list,
+)
 from pyhudi_expr.errors import CorruptFile
+from pyhudi_expr.tables.mdt.bytes.keys import Digests, digests
 from pyhudi_expr.tables.mdt.certificates.states import IndexState, ShardState, state_of
 from pyhudi_expr.tables.mdt.hfile.reader import HFile
 from pyhudi_expr.tables.mdt.store.file_group import FileGroup
 from pyhudi_expr.tables.mdt.store.index_records import group_name, group_of, locations
 from pyhudi_expr.tables.parsing.budget import parse_json
 
-_FORMAT = 1
+_FORMAT = 2
 _HEAD = b"pyhudi"
+
+_HALVES = ("low", "high")
+_DOUBTFUL = "is_doubtful"
+
+
+@dataclass(frozen=True)
+class EntrySums:
+    """Entries of an index, by the file group that the record index has their keys in.
+
+    Attributes:
+        groups: Names of file groups (`group_names`), in no order.
+        counts: For each of them, a number: see who has the sums.
+        digests: For each of them, the sum of the digests of its entries (`keys.digests`), of shape
+            (groups, 2).
+    """
+
+    groups: AnyArray
+    counts: Int64Array
+    digests: Digests
+
+    @staticmethod
+    def total(parts: Sequence[EntrySums]) -> EntrySums:
+        """Add sums up. Their groups need not be distinct; those of null do not count."""
+        table = pa.concat_tables([part.table for part in parts])
+        numbers = ("count", *_HALVES)
+        grouped = table.filter(pc.is_valid(table.column("group"))).group_by("group")
+        total = grouped.aggregate([(name, "sum") for name in numbers])
+        sums = {name: total.column(f"{name}_sum") for name in numbers}
+        return EntrySums.of(pa.table({"group": total.column("group"), **sums}))
+
+    @staticmethod
+    def of(table: pa.Table) -> EntrySums:
+        """Return the sums of a `table`."""
+        halves = [table.column(name).to_numpy() for name in _HALVES]
+        counts = np.asarray(table.column("count").to_numpy(), np.int64)
+        return EntrySums(combined(table.column("group")), counts, np.stack(halves, axis=1))
+
+    @property
+    def table(self) -> pa.Table:
+        """A row for each group, with its count and both halves of its digest."""
+        halves = dict(zip(_HALVES, self.digests.T.copy(), strict=True))
+        return pa.table({"group": self.groups, "count": self.counts, **halves})
+
+    def named(self) -> EntrySums:
+        """Return the sums of groups that are given by their locations, by names."""
+        return replace(self, groups=pa.array(named_groups(self.groups), pa.large_string()))
+
+    def counts_of(self, names: AnyArray) -> Int64Array:
+        """Return the count of each group, given by name."""
+        return np.append(self.counts, 0)[self._rows_of(names)]
+
+    def digests_of(self, names: AnyArray) -> Digests:
+        """Return the sum of the digests of each group, given by name; of shape (names, 2)."""
+        return np.append(self.digests, np.zeros((1, 2), np.uint64), axis=0)[self._rows_of(names)]
+
+    def _rows_of(self, names: AnyArray) -> Int64Array:
+        rows: Int64Array = pc.fill_null(pc.index_in(names, self.groups), -1).to_numpy()
+        return rows
+
+
+NO_SUMS = EntrySums(pa.array([], pa.binary()), np.zeros(0, np.int64), np.zeros((0, 2), np.uint64))
+"""The sums of no entries, by location."""
 
 
 @dataclass(frozen=True)
@@ -32,22 +102,15 @@ class RecordCertificate:
 
     Attributes:
         state: The state that it is about.
-        groups: Names of the file groups that entries name (`group_names`), in no order.
-        entries: For each of them, the number of entries that name it.
+        sums: The keys whose entries name each file group; counted are these entries.
     """
 
     state: IndexState
-    groups: AnyArray
-    entries: Int64Array
+    sums: EntrySums
 
     def encoded(self) -> bytes:
         """Return the certificate as bytes for `decoded_records`."""
-        table = pa.table({"group": self.groups, "entries": self.entries})
-        return _encoded(table, {"state": _state_json(self.state)})
-
-    def entries_of(self, names: AnyArray) -> Int64Array:
-        """Return for each file group, given by name, how many entries name it."""
-        return _looked_up(self.groups, self.entries, names)
+        return _encoded(self.sums.table, {"state": _state_json(self.state)})
 
 
 @dataclass(frozen=True)
@@ -60,29 +123,46 @@ class ValueCertificate:
         doubtful: Names of the file groups with a key that has no entry in the secondary index, or
             several.
         numbers_only: Whether all values are integers in digits, or null.
+        sums: The entries of each file group; counted are those beyond one for each of its keys.
+            None if they are not known.
+        has_others: Whether there are entries of keys that the record index does not have.
     """
 
     state: IndexState
     records: IndexState
     doubtful: AnyArray
     numbers_only: bool
+    sums: EntrySums | None
+    has_others: bool
 
     def encoded(self) -> bytes:
         """Return the certificate as bytes for `decoded_values`."""
         head = {
-            "state": _state_json(self.state),
+            "values": _state_json(self.state),
             "records": _state_json(self.records),
             "numbers_only": self.numbers_only,
+            "has_sums": self.sums is not None,
+            "has_others": self.has_others,
         }
-        return _encoded(pa.table({"group": self.doubtful}), head)
+        size = len(self.doubtful)
+        doubtful = EntrySums(
+            self.doubtful, np.zeros(size, np.int64), np.zeros((size, 2), np.uint64)
+        )
+        parts = [
+            (sums.table, sums is doubtful) for sums in (doubtful, self.sums) if sums is not None
+        ]
+        flagged = [
+            table.append_column(_DOUBTFUL, pa.array(np.full(len(table), flag)))
+            for table, flag in parts
+        ]
+        return _encoded(pa.concat_tables(flagged), head)
 
 
 def decoded_records(content: bytes, file: str) -> RecordCertificate:
     """Parse a certificate of a record index. Raises CorruptFile."""
     table, head = _decoded(content, file)
     try:
-        entries = table.column("entries").to_numpy()
-        return RecordCertificate(_state(head["state"]), combined(table.column("group")), entries)
+        return RecordCertificate(_state(head["state"]), EntrySums.of(table))
     except (KeyError, TypeError, ValueError) as error:
         raise CorruptFile(file, f"not a certificate of a record index: {error!r}") from error
 
@@ -91,21 +171,18 @@ def decoded_values(content: bytes, file: str) -> ValueCertificate:
     """Parse a certificate of a secondary index. Raises CorruptFile."""
     table, head = _decoded(content, file)
     try:
+        is_doubtful = table.column(_DOUBTFUL)
+        sums = EntrySums.of(table.filter(pc.invert(is_doubtful)))
         return ValueCertificate(
-            _state(head["state"]),
+            _state(head["values"]),
             _state(head["records"]),
-            combined(table.column("group")),
+            combined(table.filter(is_doubtful).column("group")),
             bool(head["numbers_only"]),
+            sums if head["has_sums"] else None,
+            bool(head["has_others"]),
         )
     except (KeyError, TypeError, ValueError) as error:
         raise CorruptFile(file, f"not a certificate of a secondary index: {error!r}") from error
-
-
-def _looked_up(names: AnyArray, numbers: Int64Array, wanted: AnyArray) -> Int64Array:
-    import pyarrow.compute as pc
-
-    row = pc.fill_null(pc.index_in(wanted, names), -1).to_numpy()
-    return np.append(numbers, 0)[row]
 
 
 def _encoded(table: pa.Table, head: dict[str, Any]) -> bytes:
@@ -146,8 +223,8 @@ def _state(shards: list[Any]) -> IndexState:
     )
 
 
-#: Rows of counts that are held before they are added up.
-_MOST_COUNTS = 1_000_000
+#: Rows of sums that are held before they are added up.
+_MOST_SUMS = 1_000_000
 
 
 def count_entries(groups: Sequence[FileGroup], check: Callable[[], None]) -> RecordCertificate:
@@ -160,29 +237,18 @@ def count_entries(groups: Sequence[FileGroup], check: Callable[[], None]) -> Rec
     Raises:
         CorruptFile: The index is damaged.
     """
-    held: list[pa.Table] = []
+    held: list[EntrySums] = [NO_SUMS]
     for shard in groups:
         for records in shard.newest(HFile.scan):
             check()
-            held.append(_counted(pa.table({"place": locations(records)}), ("place", "count")))
-            if sum(map(len, held)) > _MOST_COUNTS:
-                held = [_summed(held)]
-    total = _summed(held)
-    names = pa.array(named_groups(combined(total.column("place"))), pa.large_string())
-    return RecordCertificate(state_of(groups), names, np.asarray(total.column("count"), np.int64))
+            digest = digests(records.cells.key_strings)
+            one = EntrySums(locations(records), np.ones(len(digest), np.int64), digest)
+            held.append(EntrySums.total([one]))
+            if sum(len(sums.groups) for sums in held) > _MOST_SUMS:
+                held = [EntrySums.total(held)]
+    return RecordCertificate(state_of(groups), EntrySums.total([EntrySums.total(held).named()]))
 
 
 def named_groups(places: AnyArray) -> list[str]:
     """Return the names of the file groups of locations."""
     return [group_name(*group_of(place)) for place in value_list(places)]
-
-
-def _summed(parts: Sequence[pa.Table]) -> pa.Table:
-    if not parts:
-        return pa.table({"place": pa.array([], pa.binary()), "count": pa.array([], pa.int64())})
-    return _counted(pa.concat_tables(parts), ("count", "sum"))
-
-
-def _counted(table: pa.Table, aggregate: tuple[str, Literal["count", "sum"]]) -> pa.Table:
-    found = table.group_by("place").aggregate([aggregate])
-    return pa.table({"place": found.column("place"), "count": found.column("_".join(aggregate))})

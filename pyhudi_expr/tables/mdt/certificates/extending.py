@@ -3,25 +3,31 @@
 Only keys in the added blocks can have changed. They are looked up in the record index as it was;
 the added blocks, which are merged last, say what they are now.
 
-A secondary index's base files are not read. A key whose group was not doubtful had one entry. Its
-group stays so if no entry of the key was removed, or another one was added: that one is of the
-newest row. (An older entry may be left beside it, and finds nothing but a slice too many.) A key
-that the record index did not have needs an entry that was added.
+A key of a secondary index whose group was not doubtful had one entry. Its group stays so if no
+entry of the key was removed, or another one was added: that one is of the newest row. (An older
+entry may be left beside it, and finds nothing but a slice too many.) A key that the record index
+did not have needs an entry that was added.
+
+The sums of its entries follow these by what was there before, which is looked up if the entries
+are few. Where a key leaves a group, all of its entries leave the sum: that is known if each key of
+the group has one entry, and this one is among the added blocks. In any other case, and when there
+are entries of keys without a place, the sums are not known any more.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pyhudi_expr.arrays import AnyArray, BoolArray, Int64Array, combined
+from pyhudi_expr.arrays import AnyArray, BoolArray, Int64Array, numpy_flags
 from pyhudi_expr.tables.mdt.bytes.byte_strings import ByteStrings, concat_byte_strings
-from pyhudi_expr.tables.mdt.bytes.keys import shards
+from pyhudi_expr.tables.mdt.bytes.keys import digests, shards
 from pyhudi_expr.tables.mdt.certificates.certificates import (
+    EntrySums,
     RecordCertificate,
     ValueCertificate,
     named_groups,
@@ -35,7 +41,6 @@ from pyhudi_expr.tables.mdt.certificates.states import (
     is_extended_by,
     state_of,
 )
-from pyhudi_expr.tables.mdt.hfile.cells import Cells
 from pyhudi_expr.tables.mdt.hfile.reader import HFile
 from pyhudi_expr.tables.mdt.store.file_group import EncodedRecords, FileGroup, Scan
 from pyhudi_expr.tables.mdt.store.index_records import deleted_flags, locations, split_keys
@@ -54,15 +59,12 @@ def extend_records(
         return None
     changes = _place_changes(groups, certificate.state)
     before = _of_shards(groups, certificate.state, changes.keys)
-    names, counts = [certificate.groups], [certificate.entries]
-    for places, change in ((before, -1), (changes.places, 1)):
-        found = _names(places).drop_null()
-        names.append(found)
-        counts.append(np.full(len(found), change, np.int64))
-    table = pa.table({"group": pa.concat_arrays(names), "entries": np.concatenate(counts)})
-    total = table.group_by("group").aggregate([("entries", "sum")])
-    entries = np.asarray(total.column("entries_sum"), np.int64)
-    return RecordCertificate(now, combined(total.column("group")), entries)
+    own = digests(changes.keys)
+    moved = [
+        EntrySums(_names(places), np.full(len(own), change), own * change.astype(np.uint64))
+        for places, change in ((before, _REMOVED), (changes.places, _ADDED))
+    ]
+    return RecordCertificate(now, EntrySums.total([certificate.sums, *moved]))
 
 
 def extend_values(
@@ -80,9 +82,9 @@ def extend_values(
     ):
         return None
     moved = _place_changes(records, certificate.records)
-    entries = list(_entry_changes(values, certificate.state.shards))
-    added = _distinct([change.added for change in entries])
-    removed = _distinct([change.removed for change in entries])
+    changes = [_entry_changes(*one) for one in zip(values, certificate.state.shards, strict=True)]
+    added = _distinct([one.keys.take(one.is_live) for one in changes])
+    removed = _distinct([one.keys.take(~one.is_live) for one in changes])
     keys = _distinct([added, removed, moved.keys])
     before = _of_shards(records, certificate.records, keys)
     after = _replaced(before, keys, moved)
@@ -95,8 +97,73 @@ def extend_values(
         state,
         records_state,
         pa.concat_arrays(doubtful).unique(),
-        certificate.numbers_only and all(change.numbers_only for change in entries),
+        certificate.numbers_only and all(one.numbers_only for one in changes),
+        _extended_sums(certificate, values, changes, keys, (_names(before), _names(after))),
+        certificate.has_others,
     )
+
+
+def _extended_sums(
+    certificate: ValueCertificate,
+    values: Sequence[FileGroup],
+    changes: Sequence[_EntryChanges],
+    keys: ByteStrings,
+    groups: tuple[AnyArray, AnyArray],
+) -> EntrySums | None:
+    """Return the sums of a certificate after changes; None if they are not known.
+
+    Args:
+        certificate: The certificate.
+        values: The shards of the secondary index.
+        changes: Their added entries.
+        keys: All keys that have changed, sorted.
+        groups: The names of their groups before and after; null: they are in none.
+    """
+    sums, before, after = certificate.sums, *groups
+    entries = sum(len(one.keys) for one in changes)
+    if sums is None or certificate.has_others or entries > _MOST_LOOKED_UP:
+        return None
+    states = certificate.state.shards
+    existed = np.concatenate(
+        [
+            _existed(as_of(*one[:2]), one[2].entries)
+            for one in zip(values, states, changes, strict=True)
+        ]
+    )
+    is_live = np.concatenate([one.is_live for one in changes])
+    own = np.concatenate([digests(one.entries) for one in changes])
+    of_key = np.concatenate([keys.search(one.keys) for one in changes])
+    had_place = numpy_flags(before.is_valid())
+    has_place = numpy_flags(after.is_valid())
+    if (is_live & ~has_place[of_key]).any() or (existed & ~had_place[of_key]).any():
+        return None
+    stays = numpy_flags(pc.equal(before, after))
+    left = had_place & ~stays
+    had_one = np.bincount(of_key[existed], minlength=len(keys)) == 1
+    of_groups = (sums.counts_of(before) == 0) & ~numpy_flags(pc.is_in(before, certificate.doubtful))
+    if (left & ~(had_one & of_groups)).any():
+        return None
+    nothing = np.zeros((len(keys), 2), np.uint64)
+    return EntrySums.total(
+        [
+            sums,
+            *(
+                EntrySums(
+                    names.take(pa.array(of_key[chosen])),
+                    np.full(int(chosen.sum()), change),
+                    own[chosen] * change.astype(np.uint64),
+                )
+                for names, chosen, change in ((before, existed, _REMOVED), (after, is_live, _ADDED))
+            ),
+            EntrySums(before, -_REMOVED * left, nothing),
+            EntrySums(after, -_ADDED * (has_place & ~stays), nothing),
+        ]
+    )
+
+
+_ADDED, _REMOVED = np.int64(1), np.int64(-1)
+_MOST_LOOKED_UP = 10_000
+"""Entries of added blocks for which it is looked up whether they were there: some seconds."""
 
 
 @dataclass(frozen=True)
@@ -117,13 +184,15 @@ class _EntryChanges:
     """The entries in log blocks that were added to one shard of a secondary index.
 
     Attributes:
-        added: Record keys of the entries that are there now.
-        removed: Record keys of those that are not.
-        numbers_only: Whether the values of the added ones are integers in digits, or null.
+        entries: The entries' own keys, sorted.
+        keys: Their record keys.
+        is_live: Whether they are there now.
+        numbers_only: Whether the values of these are integers in digits, or null.
     """
 
-    added: ByteStrings
-    removed: ByteStrings
+    entries: ByteStrings
+    keys: ByteStrings
+    is_live: BoolArray
     numbers_only: bool
 
 
@@ -136,19 +205,25 @@ def _place_changes(records: Sequence[FileGroup], state: IndexState) -> _PlaceCha
     return _PlaceChanges(keys.take(order.to_numpy()), pa.concat_arrays(places).take(order))
 
 
-def _entry_changes(
-    values: Sequence[FileGroup], states: Sequence[ShardState]
-) -> Iterator[_EntryChanges]:
-    for shard, state in zip(values, states, strict=True):
-        logs = added_since(shard, state)
-        touched = _touched_keys(logs)
-        is_live = np.zeros(len(touched), np.bool_)
-        for records in logs.newest(HFile.scan):
-            is_live[touched.search(records.cells.key_strings)] = ~deleted_flags(records)
-        of_values, keys = split_keys(touched, f"{shard.storage.uri}, an index of values")
-        yield _EntryChanges(
-            keys.take(is_live), keys.take(~is_live), are_numbers(of_values.take(is_live))
-        )
+def _entry_changes(shard: FileGroup, state: ShardState) -> _EntryChanges:
+    logs = added_since(shard, state)
+    touched = _touched_keys(logs)
+    is_live = _are_live(logs, touched, HFile.scan)
+    of_values, keys = split_keys(touched, f"{shard.storage.uri}, an index of values")
+    return _EntryChanges(touched, keys, is_live, are_numbers(of_values.take(is_live)))
+
+
+def _existed(shard: FileGroup, wanted: ByteStrings) -> BoolArray:
+    """Return whether each entry, sorted, is in a shard of a secondary index."""
+    return _are_live(shard, wanted, _exactly(wanted))
+
+
+def _are_live(shard: FileGroup, wanted: ByteStrings, ask: Scan) -> BoolArray:
+    """Return whether each entry, sorted, is among the records of a scan, and no tombstone."""
+    flags = np.zeros(len(wanted), np.bool_)
+    for records in shard.newest(ask) if len(wanted) else ():
+        flags[wanted.search(records.cells.key_strings)] = ~deleted_flags(records)
+    return flags
 
 
 def _touched_keys(logs: FileGroup) -> ByteStrings:
@@ -193,12 +268,13 @@ def _of_shards(groups: Sequence[FileGroup], state: IndexState, keys: ByteStrings
 
 def _looked_up(group: FileGroup, keys: ByteStrings) -> AnyArray:
     """Return the location of each key, sorted, in one shard of a record index; null: none."""
+    return _places(group, keys, _exactly(keys)) if len(keys) else pa.array([], pa.binary())
+
+
+def _exactly(keys: ByteStrings) -> Scan:
+    """Ask for these keys, which are sorted, alone."""
     wanted = keys.to_list()
-
-    def ask(hfile: HFile) -> Iterator[Cells]:
-        return iter([hfile.lookup(wanted)])
-
-    return _places(group, keys, ask) if wanted else pa.array([], pa.binary())
+    return lambda hfile: iter([hfile.lookup(wanted)])
 
 
 def _places(group: FileGroup, keys: ByteStrings, ask: Scan) -> AnyArray:

@@ -1,5 +1,7 @@
 """Check that each key of a record index has exactly one entry in a secondary index.
 
+The digests of the entries are added up by the file groups of their keys.
+
 Keys are compared by 64-bit hashes. Keys that share a hash are taken for one key with too many
 entries, so their file groups are doubtful. Hashes are compared range by range, and kept on disk
 until then, so memory does not grow with the index.
@@ -13,14 +15,20 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pyhudi_expr.arrays import AnyArray, Int32Array, Int64Array
+from pyhudi_expr.arrays import AnyArray, AnyDictionaryArray, Int32Array, runs
 from pyhudi_expr.tables.mdt.bytes.byte_strings import ByteStrings
-from pyhudi_expr.tables.mdt.bytes.keys import Hashes, hashes
-from pyhudi_expr.tables.mdt.certificates.certificates import ValueCertificate, named_groups
-from pyhudi_expr.tables.mdt.certificates.states import state_of
+from pyhudi_expr.tables.mdt.bytes.keys import Hashes, digests, hashes
+from pyhudi_expr.tables.mdt.certificates.certificates import (
+    NO_SUMS,
+    EntrySums,
+    ValueCertificate,
+    named_groups,
+)
+from pyhudi_expr.tables.mdt.certificates.states import IndexState, state_of
 from pyhudi_expr.tables.mdt.hfile.reader import HFile
 from pyhudi_expr.tables.mdt.store.file_group import FileGroup
 from pyhudi_expr.tables.mdt.store.index_records import entries, locations, number_flags
@@ -29,6 +37,8 @@ ROWS_IN_MEMORY = 4_000_000
 """Entries of one range that are compared at once: some 200 MB."""
 
 _KEY = np.dtype([("hash", "<u8"), ("group", "<i4")])
+ENTRY = np.dtype([("hash", "<u8"), ("low", "<u8"), ("high", "<u8")])
+"""An entry of a secondary index: the hash of its record key, and both halves of its digest."""
 
 
 def pair_entries(
@@ -58,21 +68,88 @@ def pair_entries(
             rows = np.empty(len(own), _KEY)
             rows["hash"], rows["group"] = own, groups.numbers_of(places)
             keys.add(own, rows)
-        named = _Ranges(Path(directory), "values", np.dtype("<u8"), ranges)
+        named = _Ranges(Path(directory), "values", ENTRY, ranges)
         numbers_only = True
-        for own, is_number in (piece for shard in values for piece in keys_of_values(shard)):
+        for rows, is_number in (piece for shard in values for piece in entries_of(shard)):
             check()
             numbers_only &= is_number
-            named.add(own, own)
-        doubtful = np.zeros(len(groups), np.bool_)
+            named.add(rows["hash"], rows)
+        found = NO_PAIRS
         for number in range(ranges):
             rows = keys.range(number)
-            wrong = keys_without_one_value(rows["hash"], named.range(number))
-            doubtful[rows["group"][wrong]] = True
-    names = named_groups(groups.places.filter(pa.array(doubtful)))
-    return ValueCertificate(
-        state_of(values), state_of(records), pa.array(names, pa.large_string()), numbers_only
-    )
+            places = pa.DictionaryArray.from_arrays(pa.array(rows["group"]), groups.places)
+            found = found.joined(Pairs.of(rows["hash"], places, named.range(number)))
+    return found.certificate(state_of(values), state_of(records), numbers_only)
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Keys of a record index, and the entries of a secondary index that are about them.
+
+    Attributes:
+        doubtful: The locations of keys that have no entry or several.
+        sums: The entries by their keys' locations; counted are those beyond one for each key.
+        has_others: Whether there are other entries.
+        are_told_apart: Whether no two keys have the same hash.
+    """
+
+    doubtful: AnyArray
+    sums: EntrySums
+    has_others: bool
+    are_told_apart: bool
+
+    @staticmethod
+    def of(keys: Hashes, places: AnyDictionaryArray, named: npt.NDArray[np.void]) -> Pairs:
+        """Compare some keys with all entries that are about them.
+
+        Args:
+            keys: Hashes of the keys.
+            places: Their locations.
+            named: Entries, see `ENTRY`.
+        """
+        order = np.argsort(keys)
+        own, named = keys[order], named[np.argsort(named["hash"])]
+        entry = np.searchsorted(named["hash"], own, "left")
+        count = np.searchsorted(named["hash"], own, "right") - entry
+        same = own[1:] == own[:-1]
+        is_shared = np.append(same, False) | np.append(False, same) if len(own) else same
+        groups = places.dictionary
+        group = np.asarray(places.indices)[order]
+        of_keys = runs(entry, count)
+        owner = np.repeat(group, count)
+        counts = np.bincount(owner, minlength=len(groups)) - np.bincount(
+            group, minlength=len(groups)
+        )
+        sums = np.zeros((len(groups), 2), np.uint64)
+        for column, half in enumerate(("low", "high")):
+            np.add.at(sums[:, column], owner, named[half][of_keys])
+        return Pairs(
+            groups.take(pa.array(np.unique(group[(count != 1) | is_shared]))),
+            EntrySums(groups, counts, sums),
+            len(np.unique(of_keys)) < len(named),
+            not is_shared.any(),
+        )
+
+    def joined(self, other: Pairs) -> Pairs:
+        """Return these together with those of other keys."""
+        return Pairs(
+            pa.concat_arrays([self.doubtful, other.doubtful]).unique(),
+            EntrySums.total([self.sums, other.sums]),
+            self.has_others or other.has_others,
+            self.are_told_apart and other.are_told_apart,
+        )
+
+    def certificate(
+        self, values: IndexState, records: IndexState, numbers_only: bool
+    ) -> ValueCertificate:
+        """Return the certificate, if these are all keys and entries of the indexes."""
+        doubtful = pa.array(named_groups(self.doubtful), pa.large_string())
+        sums = EntrySums.total([self.sums.named()]) if self.are_told_apart else None
+        return ValueCertificate(values, records, doubtful, numbers_only, sums, self.has_others)
+
+
+NO_PAIRS = Pairs(NO_SUMS.groups, NO_SUMS, has_others=False, are_told_apart=True)
+"""No keys and no entries."""
 
 
 def keys_of(shard: FileGroup) -> Iterator[tuple[Hashes, AnyArray]]:
@@ -81,31 +158,18 @@ def keys_of(shard: FileGroup) -> Iterator[tuple[Hashes, AnyArray]]:
         yield hashes(found.cells.key_strings), locations(found)
 
 
-def keys_of_values(shard: FileGroup) -> Iterator[tuple[Hashes, bool]]:
-    """Return the hashes of the record keys in a shard of a secondary index, in pieces.
+def entries_of(shard: FileGroup) -> Iterator[tuple[npt.NDArray[np.void], bool]]:
+    """Return the entries in a shard of a secondary index, in pieces, see `ENTRY`.
 
     With each piece: whether all its values are integers in digits, or null.
     """
     for found in shard.newest(HFile.scan):
         for part in entries(found):
             live = ~part.deleted
-            yield hashes(part.keys.take(live)), are_numbers(part.values.take(live))
-
-
-def keys_without_one_value(keys: Hashes, named: Hashes) -> Int64Array:
-    """Return the positions of the keys that have no value or several, or share their hash.
-
-    Args:
-        keys: Hashes of record keys.
-        named: The hash of the record key of each entry of the secondary index.
-    """
-    order = np.argsort(keys)
-    own, named = keys[order], np.sort(named)
-    count = np.searchsorted(named, own, "right") - np.searchsorted(named, own, "left")
-    same = own[1:] == own[:-1]
-    is_shared = np.append(same, False) | np.append(False, same) if len(own) else same
-    found: Int64Array = order[(count != 1) | is_shared]
-    return found
+            rows = np.empty(int(live.sum()), ENTRY)
+            rows["hash"] = hashes(part.keys.take(live))
+            rows["low"], rows["high"] = digests(part.records.take(live)).T
+            yield rows, are_numbers(part.values.take(live))
 
 
 def are_numbers(values: ByteStrings) -> bool:

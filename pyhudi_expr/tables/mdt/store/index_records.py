@@ -221,6 +221,21 @@ def split_keys(keys: ByteStrings, file: str) -> tuple[ByteStrings, ByteStrings]:
     return values, record_keys
 
 
+def joined_keys(values: ByteStrings, keys: ByteStrings) -> ByteStrings:
+    """Return the keys of entries with these values and record keys: what `split_keys` splits."""
+    separator = arrow_scalar(b"$", pa.large_binary())
+    joined = pc.binary_join_element_wise(_escaped(values), _escaped(keys), separator)
+    return ByteStrings.from_arrow(joined)
+
+
+def _escaped(texts: ByteStrings) -> AnyArray:
+    """Return texts as `keys.escape` does each."""
+    found = texts.array()
+    for character in (b"\\", b"$"):
+        found = pc.replace_substring(found, character, b"\\" + character)
+    return found
+
+
 def _split(keys: ByteStrings, texts: AnyArray, file: str) -> tuple[ByteStrings, ByteStrings]:
     if (numpy_numbers(pc.count_substring(texts, b"$")) != 1).any():
         raise CorruptFile(file, "not the keys of a secondary index")

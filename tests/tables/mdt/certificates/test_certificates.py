@@ -8,8 +8,9 @@ Hudi does, and sometimes wrongly.
 from __future__ import annotations
 
 import math
-from collections import Counter
-from dataclasses import dataclass, field
+from collections import Counter, defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -18,7 +19,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pyhudi_expr.errors import CorruptFile
+from pyhudi_expr.tables.mdt.bytes.byte_strings import ByteStrings
+from pyhudi_expr.tables.mdt.bytes.keys import digest_sum, secondary_key
 from pyhudi_expr.tables.mdt.certificates.certificates import (
+    EntrySums,
     RecordCertificate,
     ValueCertificate,
     count_entries,
@@ -130,12 +134,25 @@ class Indexes:
 
 
 def counts(certificate: RecordCertificate) -> dict[str, int]:
-    names = map(str, certificate.groups.to_pylist())
+    return {name: count for name, (count, _) in sums_of(certificate.sums).items() if count}
+
+
+def sums_of(sums: EntrySums) -> dict[str, tuple[int, list[int]]]:
+    names = map(str, sums.groups.to_pylist())
+    numbers = zip(sums.counts.tolist(), sums.digests.tolist(), strict=True)
+    return dict(zip(names, numbers, strict=True))
+
+
+def of_entries(entries: Mapping[int, list[str]]) -> dict[str, list[int]]:
+    """The sum of the digests of the entries of each group."""
     return {
-        name: count
-        for name, count in zip(names, certificate.entries.tolist(), strict=True)
-        if count
+        name(group): digest_sum(ByteStrings.of([key.encode() for key in keys])).tolist()
+        for group, keys in entries.items()
     }
+
+
+def digests_of(sums: EntrySums) -> dict[str, list[int]]:
+    return {name: digest for name, (_, digest) in sums_of(sums).items() if any(digest)}
 
 
 def name(number: int) -> str:
@@ -156,6 +173,15 @@ def test_certificates_at_every_state(
         indexes.apply(step)
         anew, values_anew = indexes.read()
         assert counts(anew) == Counter(map(name, indexes.places.values()))
+        keys_in, entries_in = defaultdict(list), defaultdict(list)
+        for key, group in indexes.places.items():
+            keys_in[group].append(key)
+        for value, key in indexes.pairs:
+            if key in indexes.places:
+                entries_in[indexes.places[key]].append(secondary_key(value, key))
+        assert digests_of(anew.sums) == of_entries(keys_in)
+        assert values_anew.sums is not None
+        assert digests_of(values_anew.sums) == of_entries(entries_in)
         entries_of = Counter(key for _, key in indexes.pairs)
         assert set(values_anew.doubtful.to_pylist()) == {
             name(group) for key, group in indexes.places.items() if entries_of[key] != 1
@@ -169,6 +195,11 @@ def test_certificates_at_every_state(
         records, values = extended, values_extended
         assert is_state_of(records.state, indexes.records.groups)
         assert counts(records) == counts(anew)
+        assert digests_of(records.sums) == of_entries(keys_in)
+        if values.sums is None:
+            values = values_anew
+        else:
+            assert digests_of(values.sums) == of_entries(entries_in)
         trusted = set(map(name, range(len(GROUPS)))) - set(values.doubtful.to_pylist())
         for key, group in indexes.places.items():
             assert entries_of[key] or name(group) not in trusted
@@ -185,11 +216,18 @@ def test_certificates_are_stored_as_they_are(
         indexes.apply(step)
     records, values = indexes.read()
     again = decoded_records(records.encoded(), "a file")
-    assert (again.state, counts(again)) == (records.state, counts(records))
+    assert (again.state, sums_of(again.sums)) == (records.state, sums_of(records.sums))
     values_again = decoded_values(values.encoded(), "a file")
     assert values_again.records == records.state
     assert values_again.doubtful.equals(values.doubtful.cast(pa.large_string()))
     assert values_again.numbers_only == values.numbers_only
+    assert values_again.has_others == values.has_others
+    assert values.sums is not None
+    assert values_again.sums is not None
+    assert sums_of(values_again.sums) == sums_of(values.sums)
+    unknown = decoded_values(replace(values, sums=None).encoded(), "a file")
+    assert unknown.sums is None
+    assert set(unknown.doubtful.to_pylist()) == set(values.doubtful.to_pylist())
 
 
 def test_a_damaged_certificate_is_refused(tmp_path: Path) -> None:
@@ -214,6 +252,48 @@ def test_text_is_remembered_when_it_is_added(tmp_path: Path) -> None:
     assert extended is not None
     assert not extended.numbers_only
     assert not extended.doubtful.to_pylist()
+
+
+def _life(directory: Path, *changes: Change) -> tuple[ValueCertificate | None, ValueCertificate]:
+    """The certificate of two rows in one group, extended by a commit, and what is read anew."""
+    indexes = Indexes(Shards(directory / "records"), Shards(directory / "values"))
+    indexes.build()
+    indexes.apply(Step([Change("k0", (0, "1")), Change("k1", (0, "22"))], "compacted"))
+    _, before = indexes.read()
+    indexes.apply(Step(list(changes), "commits"))
+    extended = extend_values(before, indexes.records.groups, indexes.values.groups)
+    return extended, indexes.read()[1]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        Change("k0", (0, "-3")),
+        Change("k0", (0, "1")),
+        Change("k0", None),
+        Change("k0", (1, "-3")),
+        Change("k2", (0, "1")),
+    ],
+    ids=["updated", "written again", "deleted", "moved", "added"],
+)
+def test_sums_follow_a_commit(change: Change, tmp_path: Path) -> None:
+    extended, anew = _life(tmp_path, change)
+    assert extended is not None
+    assert extended.sums is not None
+    assert anew.sums is not None
+    assert digests_of(extended.sums) == digests_of(anew.sums)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [Change("k0", None, "values"), Change("k0", (1, "1"), "values")],
+    ids=["deleted", "moved"],
+)
+def test_sums_are_not_known_after_a_key_has_left_its_entry(change: Change, tmp_path: Path) -> None:
+    extended, anew = _life(tmp_path, change)
+    assert extended is not None
+    assert extended.sums is None
+    assert anew.sums is not None
 
 
 def test_an_index_that_was_built_in_more_file_groups_is_far_from_its_certificate(

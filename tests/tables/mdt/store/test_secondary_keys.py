@@ -21,7 +21,7 @@ from pyhudi_expr.tables.mdt.hfile.reader import HFile
 from pyhudi_expr.tables.mdt.records.metadata_records import SECONDARY_INDEX
 from pyhudi_expr.tables.mdt.records.payloads import RECORD_SCHEMA
 from pyhudi_expr.tables.mdt.store.file_group import EncodedRecords, FileGroup, StoredFile
-from pyhudi_expr.tables.mdt.store.index_records import entries
+from pyhudi_expr.tables.mdt.store.index_records import entries, joined_keys
 from pyhudi_expr.tables.storage import Storage
 from tests.tables.mdt.file_bytes import log_block
 
@@ -41,6 +41,16 @@ def encoded(deleted: bool) -> bytes:
     }
     fastavro.schemaless_writer(target, _SCHEMA, record)
     return target.getvalue()
+
+
+texts = st.text(st.sampled_from("a$\\\0é"), max_size=4)
+
+
+@given(st.lists(st.tuples(texts, texts)))
+def test_values_and_keys_are_joined_as_each_is(pairs: list[tuple[str, str]]) -> None:
+    values, keys = (ByteStrings.of([pair[part].encode() for pair in pairs]) for part in range(2))
+    expected = [secondary_key(*pair).encode() for pair in pairs]
+    assert joined_keys(values, keys).to_list() == expected
 
 
 VALUES = {deleted: encoded(deleted) for deleted in (False, True)}
