@@ -113,6 +113,7 @@ def test_the_contingency_keeps_the_column_until_it_is_turned_off(copies: Copies)
             VirtualKeySettings(class_name="org.apache.hudi.keygen.SimpleKeyGenerator"),
             "class is .*Simple",
         ),
+        (VirtualKeySettings(class_name="com.acme.Keys"), r"class is 'com\.acme\.Keys', .* saved"),
         (VirtualKeySettings(concatenator="_"), r"concatenator is '_', .* saved ','"),
     ],
 )

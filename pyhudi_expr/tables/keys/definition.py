@@ -261,10 +261,17 @@ def key_definition(properties: TableProperties, label: str) -> KeyDefinition:
             f"{label}: {COLUMNS} is {','.join(columns)!r}, but hoodie.table.recordkey.fields is "
             f"{','.join(properties.record_key_fields)!r}; hoodie.properties was changed by hand"
         )
+    own = raw.get(CLASS, "")
+    if own and python_generator(own) is None and Generator.of(own) is None:
+        raise UnsupportedTable(
+            f"{label}: {CLASS} is {own!r}, a Java class whose keys cannot be made here. Where the "
+            "table stores its keys, remove this setting; else write it anew with the keys of this "
+            "class as a column"
+        )
     return KeyDefinition(
         columns,
         _hudi_generator(properties, label),
-        python_generator(raw.get(CLASS, "")),
+        python_generator(own),
         raw.get(CONCATENATOR) or HUDI_CONCATENATOR,
         properties.version >= _ALWAYS_NAMED or not _flag(raw, NEW_ENCODING),
         JavaText(_flag(raw, CONSISTENT_TIMESTAMPS), raw.get(TIMEZONE) or "UTC"),

@@ -134,6 +134,10 @@ def test_properties_that_contradict_each_other() -> None:
         virtual_keys(properties({"hoodie.recordkey.virtual.columns": "b"}), "t")
     with pytest.raises(UnsupportedTable, match=r"com\.acme\.Keys"):
         virtual_keys(properties({"hoodie.table.keygenerator.type": "com.acme.Keys"}), "t")
+    with pytest.raises(
+        UnsupportedTable, match=r"virtual\.class is 'com\.acme\.Keys', a Java class"
+    ):
+        virtual_keys(properties({"hoodie.recordkey.virtual.class": "com.acme.Keys"}), "t")
     with pytest.raises(UnsupportedTable, match="no record key"):
         virtual_keys(properties({"hoodie.table.recordkey.fields": ""}), "t")
 
