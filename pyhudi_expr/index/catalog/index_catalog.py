@@ -22,7 +22,11 @@ def missing_metadata(catalog: IndexCatalog) -> str:
     if catalog.metadata is not None or not catalog.table.properties.metadata_partitions:
         return ""
     if catalog.failure is not None:
-        return f"the metadata table cannot be read: {catalog.failure}"
+        return (
+            f"the metadata table cannot be read: {catalog.failure}; if it is damaged, move "
+            f"{catalog.table.base_path}/{METADATA_DIR} away, and pyhudi audit --repair makes it "
+            "again"
+        )
     return (
         f"the metadata table is gone: there is no {catalog.table.base_path}/{METADATA_DIR}; "
         "pyhudi audit --repair makes it again"

@@ -160,7 +160,7 @@ def _opened(catalog: IndexCatalog, found: Sequence[IndexStatus]) -> list[IndexSt
         [one.partitions for one in found],
     )
     return [
-        replace(one, state=State.BROKEN, covers=None, note=why) if why else one
+        replace(one, state=State.BROKEN, covers=None, note=f"{why}; refresh it") if why else one
         for one, why in zip(found, whys, strict=True)
     ]
 
