@@ -116,9 +116,13 @@ def _stored(table: HudiTable, metadata: MetadataTable | None, store: Store) -> M
     """Return the metadata table that holds the index."""
     if store is Store.EXTENSION:
         extension = Extension.open(table)
-        metadata = None if extension is None else extension.records
+        if extension is None:
+            raise HudiError(f"{table.base_path}: the extension is gone; refresh the index")
+        return extension.records
     if metadata is None:
-        raise HudiError(f"{table.base_path}: the metadata table is gone; refresh the index")
+        raise HudiError(
+            f"{table.base_path}: the metadata table is gone; pyhudi audit --repair makes it again"
+        )
     return metadata
 
 
