@@ -27,7 +27,7 @@ from pyhudi_expr.spark.indexes import carry_out as carry_out_build
 from pyhudi_expr.spark.indexes import execute
 from pyhudi_expr.tables.hudi_names import METADATA_DIR
 from pyhudi_expr.tables.hudi_table import HudiTable as OpenedTable
-from pyhudi_expr.tables.mdt.extension.reader import EXTENSION_DIR
+from pyhudi_expr.tables.mdt.extension import EXTENSION_DIR
 from tests.index.prune.changes.test_long_lived_pruner import call_procedure
 from tests.index.prune.changes.test_table_services import MANUAL
 from tests.index.prune.matching_slices import assert_no_row_lost, read, request

@@ -29,7 +29,7 @@ from pyhudi_expr.spark.indexes import execute
 from pyhudi_expr.tables.hudi_names import RECORD_INDEX
 from pyhudi_expr.tables.hudi_table import HudiTable as OpenedTable
 from pyhudi_expr.tables.listing import TableView
-from pyhudi_expr.tables.mdt.log.reader import LogFile
+from pyhudi_expr.tables.mdt.log_files import LogFile
 from pyhudi_expr.tables.mdt.store.index_records import entries, group_of, locations
 from pyhudi_expr.tables.mdt.store.metadata_table import MetadataTable, current_listing
 from pyhudi_expr.tables.slices.slice_files import slice_at
