@@ -141,13 +141,25 @@ class RecordReader:
     decoder: Decoder
 
     def read(self, content: bytes, file: str) -> AvroValue:
-        """Decode the record at the beginning of the content.
+        """Decode the record of which the content consists.
 
         Raises:
-            CorruptFile: It is damaged, or costs more than the question may spend.
+            CorruptFile: It is damaged, ends before the content does, or costs more than the
+                question may spend.
+        """
+        value, end = self.first(content, file)
+        if end < len(content):
+            raise CorruptFile(file, f"a record ends {len(content) - end} bytes too early")
+        return value
+
+    def first(self, content: bytes, file: str) -> tuple[AvroValue, int]:
+        """Decode the record at the beginning of the content, and return where it ends.
+
+        Raises:
+            CorruptFile: As for `read`.
         """
         try:
-            return self.decoder(content, 0)[0]
+            return self.decoder(content, 0)
         except OverBudgetError as error:
             raise OverBudgetError(file, error.reason) from error
         except (ValueError, ArithmeticError, IndexError, RecursionError, struct.error) as error:
@@ -357,4 +369,6 @@ def first_record(content: bytes, file: str) -> AvroValue:
             block = inflate(block, RAW, file)
         case codec:
             raise UnsupportedTable(f"{file}: Avro's codec {codec!r} is not read (null, deflate)")
-    return reader.read(block, file) if count > 0 else None
+    if count > 1:
+        return reader.first(block, file)[0]
+    return reader.read(block, file) if count == 1 else None

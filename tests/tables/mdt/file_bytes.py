@@ -93,7 +93,7 @@ def delete_block(instant: str, keys: Iterable[str]) -> bytes:
     records = b"".join(
         b"\x02" + _zigzag(len(key.encode())) + key.encode() + b"\x00\x00" for key in keys
     )
-    listed = _zigzag(len(list(keys))) + records + b"\0"
+    listed = (_zigzag(len(list(keys))) + records if records else b"") + b"\0"
     return log_block(instant, struct.pack(">ii", 3, len(listed)) + listed, kind=1)
 
 
