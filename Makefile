@@ -157,9 +157,9 @@ soundness: $(VENV) $(RUNTIME) $(HANDLER) $(SPARK_JAR) $(TRUTH_HOSTS) ## CASES ra
 	$(BIN)/python -m tests.truth --cases $(CASES) --processes $(SOUNDNESS_PROCESSES) \
 		$(if $(SEED),--seed $(SEED)) $(SOUNDNESS_ARGS)
 
-rows: $(VENV) $(RUNTIME) ## random tables of Hudi, read by Spark and by scan: CASES=N tables (SEED=s for the same again)
+rows: $(VENV) $(RUNTIME) $(HANDLER) ## random tables of Hudi, read by Spark and by scan: CASES=N tables (SEED=s for the same again, ROWS_ARGS=--hive: by Hive, too)
 	$(BIN)/python -m tests.rows --cases $(if $(filter file,$(origin CASES)),20,$(CASES)) \
-		$(if $(SEED),--seed $(SEED))
+		$(if $(SEED),--seed $(SEED)) $(ROWS_ARGS)
 
 lives: $(VENV) $(RUNTIME) $(HANDLER) $(SPARK_JAR) ## CASES random lives of tables, 60 by default (SEED=s for the same again), rows beside each in DuckDB
 	$(BIN)/python -m tests.lives --processes 2 --cases $(if $(filter file,$(origin CASES)),60,$(CASES)) $(if $(SEED),--seed $(SEED)) $(LIVES_ARGS)

@@ -7,6 +7,7 @@ import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +40,9 @@ class Question:
     condition: str | None
     columns: tuple[str, ...] | None
     as_of: str | None
+
+    def __str__(self) -> str:
+        return f"{self.condition}, {self.columns}, at {self.as_of}"
 
     def scan(self, **further: Any) -> Any:
         """Return the scan that asks it."""
@@ -146,17 +150,22 @@ class Tally:
         """Return the tally of no reads."""
         return Tally(0, Counter(), [])
 
-    def count(self, way: str, question: Question, described: str) -> None:
-        """Ask in one way, and compare."""
+    def count(self, asked: str, compare: Callable[[], None], described: str) -> None:
+        """Read and compare.
+
+        Args:
+            asked: What is read, for messages.
+            compare: Does it.
+            described: What is special about the state.
+        """
         self.reads += 1
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", PyHudiWarning)
-                WAYS[way](question)
+                compare()
         except REFUSALS as error:
             self.refused[f"{type(error).__name__}: {error!s:.70}"] += 1
         except Exception as error:
-            asked = f"{way} of {question.condition}, {question.columns}, at {question.as_of}"
             self.different.append(
                 f"{type(error).__name__}: {error!s:.400}\n  {asked}\n  {described}"
             )
@@ -164,13 +173,19 @@ class Tally:
 
 def read_state(
     spark: SparkSession, directory: Path, seed: object, number: int, tally: Tally
-) -> None:
-    """Write one of a seed's states, and read it and earlier instants of it in all ways."""
+) -> tuple[State, list[Question]]:
+    """Write one of a seed's states, and read it and an earlier instant of it in all ways.
+
+    Returns:
+        The state, and what was asked of it.
+    """
     rng = random.Random(f"{seed}/{number}")
     state = write_state(spark, directory, number, rng)
-    for question in _questions(spark, state, rng):
-        for way in WAYS:
-            tally.count(way, question, state.described)
+    questions = list(_questions(spark, state, rng))
+    for question in questions:
+        for way, compare in WAYS.items():
+            tally.count(f"{way} of {question}", partial(compare, question), state.described)
+    return state, questions
 
 
 def _questions(spark: SparkSession, state: State, rng: random.Random) -> Iterator[Question]:
