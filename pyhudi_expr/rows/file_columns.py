@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from enum import Enum
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -199,6 +199,8 @@ class FileColumns:
             fields = list(field.type)
             children = [self._column(rows, child, f"{name}.{child.name}") for child in fields]
             return pa.StructArray.from_arrays(children, fields=fields, mask=values.is_null())
+        if pa.types.is_fixed_size_list(field.type) and pa.types.is_fixed_size_binary(values.type):
+            return self._vectors(values, field.type, name)
         if pa.types.is_nested(field.type) and not self.names.is_as_it_was(
             name, values.type, field.type
         ):
@@ -207,6 +209,24 @@ class FileColumns:
                 "files are not read here; rewrite them by clustering, or ask an engine"
             )
         return self._widened(values, field.type, name)
+
+    def _vectors(
+        self, values: AnyArray, type_: pa.FixedSizeListType[Any, Any], name: str
+    ) -> AnyArray:
+        """Return vectors that are stored as bytes in little-endian order, which Arrow's is, too."""
+        length = type_.list_size
+        if values.type.byte_width * 8 != length * type_.value_type.bit_width:
+            raise UnsupportedTable(
+                f"{self.path}: vectors of column {name!r} have {values.type.byte_width} bytes, "
+                f"which is not {type_}; rewrite the file by clustering, or ask an engine"
+            )
+        elements = pa.Array.from_buffers(
+            *(type_.value_type, length * len(values), [None, values.buffers()[1]]),
+            offset=length * values.offset,
+        )
+        return pa.FixedSizeListArray.from_arrays(  # type: ignore[call-overload]
+            elements, type=type_, mask=values.is_null()
+        )
 
     def _widened(self, values: AnyArray, type_: pa.DataType, name: str) -> AnyArray:
         if pa.types.is_float32(values.type) and pa.types.is_float64(type_):

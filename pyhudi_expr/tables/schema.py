@@ -1,7 +1,8 @@
 """The schemas of a table: Avro's as Arrow's, exactly, and those that it had before.
 
 Avro specification, "Logical Types": `timestamp-*` are instants (Arrow timestamps in UTC),
-`local-timestamp-*` are wall-clock times (Arrow timestamps without a zone).
+`local-timestamp-*` are wall-clock times (Arrow timestamps without a zone). Hudi 1.2 adds
+`vector`, a fixed number of floats, doubles or bytes (an Arrow list of a fixed size).
 
 Schema-on-read evolution stores them in ``.hoodie/.schema/<instant>.schemacommit``: JSON with all
 versions so far, each with the instant from which it is valid (``version_id``, 0 for the first one).
@@ -25,6 +26,13 @@ from pyhudi_expr.tables.hudi_names import META_COLUMNS, SCHEMA_DIR
 from pyhudi_expr.tables.parsing.avro_schemas import AvroSchema
 from pyhudi_expr.tables.parsing.budget import parse_json
 from pyhudi_expr.tables.storage import Storage
+
+#: The types of a vector's elements by Hudi's names.
+_ELEMENTS: Mapping[str, pa.DataType] = {
+    "FLOAT": pa.float32(),
+    "DOUBLE": pa.float64(),
+    "INT8": pa.int8(),
+}
 
 #: The field metadata that holds a column's comment.
 DOC = b"doc"
@@ -192,6 +200,8 @@ def _logical(avro: dict[str, Any]) -> pa.DataType | None:
         if precision <= 38:
             return pa.decimal128(precision, scale)
         return pa.decimal256(precision, scale) if precision <= 76 else None
+    if logical == "vector" and (element := _ELEMENTS.get(avro["elementType"])):
+        return pa.list_(pa.field("element", element), int(avro["dimension"]))
     return _LOGICAL.get((avro["type"], logical)) if logical else None
 
 

@@ -96,6 +96,8 @@ _PRIMITIVES: tuple[tuple[Callable[[pa.DataType], bool], str], ...] = (
     (pa.types.is_string, "string"),
     (pa.types.is_binary, "binary"),
     (pa.types.is_fixed_size_binary, "binary"),
+    # Vectors are the bytes that they are stored as.
+    (pa.types.is_fixed_size_list, "binary"),
     (pa.types.is_date32, "date"),
     (pa.types.is_timestamp, "timestamp"),
     # Times of day are the integers that they are stored as.

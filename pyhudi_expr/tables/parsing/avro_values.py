@@ -39,6 +39,8 @@ _MAX_SHIFT = 63
 #: Items between two looks at the budget, and memory of a Python value.
 _ITEMS_AT_ONCE, _VALUE_BYTES = 256, 64
 _DECIMAL_DIGITS = decimal.Context(prec=decimal.MAX_PREC)
+#: Of vectors, the codes of `struct` by Hudi's names of types.
+_ELEMENTS = {"FLOAT": "f", "DOUBLE": "d", "INT8": "b"}
 
 
 def number_at(data: bytes, at: int) -> tuple[int, int]:
@@ -120,9 +122,18 @@ def with_name(name: str, decoder: Decoder) -> Decoder:
     return named_at
 
 
-def with_decimals(schema: AvroSchema, decoder: Decoder) -> Decoder:
-    """Return decimals as such."""
-    if not isinstance(schema, dict) or schema.get("logicalType") != "decimal":
+def with_numbers(schema: AvroSchema, decoder: Decoder) -> Decoder:
+    """Return decimals as such, and Hudi's vectors as tuples of their elements."""
+    logical = schema.get("logicalType") if isinstance(schema, dict) else None
+    if logical == "vector":
+        elements = struct.Struct(f"<{schema['dimension']}{_ELEMENTS[schema['elementType']]}")
+
+        def vector_at(data: bytes, at: int) -> tuple[tuple[float, ...], int]:
+            content, at = decoder(data, at)
+            return elements.unpack(content), at
+
+        return vector_at
+    if logical != "decimal":
         return decoder
     scale = int(schema.get("scale", 0))
 

@@ -22,7 +22,7 @@ from pyhudi_expr.expr.nodes import PythonValue
 from pyhudi_expr.tables.hudi_names import OPERATION, RECORD_KEY
 from pyhudi_expr.tables.keys.key_storage import count_keys
 from pyhudi_expr.tables.mdt.log_files import BlockKind, LogBlock, LogFile, without_rolled_back
-from pyhudi_expr.tables.parsing.avro_values import RecordReader, record_reader, with_decimals
+from pyhudi_expr.tables.parsing.avro_values import RecordReader, record_reader, with_numbers
 from pyhudi_expr.tables.parsing.budget import parse_json
 from pyhudi_expr.tables.schema import arrow_schema
 from pyhudi_expr.tables.storage import Storage
@@ -250,7 +250,7 @@ def _avro(file: LogFile, block: LogBlock, roots: Sequence[str]) -> pa.RecordBatc
         raise CorruptFile(file.name, f"the schema of a block cannot be read: {error}") from error
     requested = pa.schema([schema.field(name) for name in roots if name in schema.names])
     try:
-        reader = record_reader(parse_json(block.schema, file.name), with_decimals)
+        reader = record_reader(parse_json(block.schema, file.name), with_numbers)
         records = list(_records(file.content(block), reader, file.name))
         return one_batch(pa.Table.from_pylist(records, schema=requested))
     except (ValueError, TypeError, OverflowError, struct.error, pa.ArrowException) as error:
