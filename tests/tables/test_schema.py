@@ -40,6 +40,13 @@ def field_of(avro: object) -> pa.Field:
             pa.decimal128(10, 0),
         ),
         ({"type": "fixed", "name": "f", "size": 5}, pa.binary(5)),
+        (
+            {
+                **{"type": "fixed", "name": "f", "size": 24, "logicalType": "vector"},
+                **{"dimension": 3, "elementType": "DOUBLE", "storageBacking": "FIXED_BYTES"},
+            },
+            pa.list_(pa.field("element", pa.float64()), 3),
+        ),
         ({"type": "enum", "name": "e", "symbols": ["A"]}, pa.string()),
         ({"type": "long", "logicalType": "no-such-type"}, pa.int64()),
         (
