@@ -32,7 +32,12 @@ _MERGING = {
 _PARTITIONS: Mapping[str, Column] = {
     "p_text": Column("p_text", pa.string(), lambda rng: rng.choice(["a", "b", "c d", "é"]), repr),
     "p_int": Column("p_int", pa.int32(), lambda rng: rng.randrange(3), str),
-    "p_date": replace(next(one for one in COLUMNS if one.name == "c_date"), name="p_date"),
+    **{
+        f"p_{kind}": replace(
+            next(one for one in COLUMNS if one.name == f"c_{kind}"), name=f"p_{kind}"
+        )
+        for kind in ("date", "double", "decimal")
+    },
 }
 _KEY = Column("id", pa.int64(), lambda rng: rng.randrange(_KEYS), str)
 _ORDERING = Column("ordering", pa.int64(), lambda rng: rng.randrange(100), str)
