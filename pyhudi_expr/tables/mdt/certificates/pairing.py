@@ -107,26 +107,24 @@ class Pairs:
             places: Their locations.
             named: Entries, see `ENTRY`.
         """
-        order = np.argsort(keys)
-        own, named = keys[order], named[np.argsort(named["hash"])]
-        entry = np.searchsorted(named["hash"], own, "left")
-        count = np.searchsorted(named["hash"], own, "right") - entry
+        order, order_named = np.argsort(keys), np.argsort(named["hash"])
+        own, hashed = keys[order], named["hash"][order_named]
+        entry = np.searchsorted(hashed, own, "left")
+        count = np.searchsorted(hashed, own, "right") - entry
         same = own[1:] == own[:-1]
         is_shared = np.append(same, False) | np.append(False, same) if len(own) else same
-        groups = places.dictionary
-        group = np.asarray(places.indices)[order]
-        of_keys = runs(entry, count)
-        owner = np.repeat(group, count)
-        counts = np.bincount(owner, minlength=len(groups)) - np.bincount(
-            group, minlength=len(groups)
-        )
-        sums = np.zeros((len(groups), 2), np.uint64)
+        groups, group = places.dictionary, np.asarray(places.indices)[order]
+        of_keys, owner = order_named[runs(entry, count)], np.repeat(group, count)
+        size = len(groups)
+        counts = np.bincount(owner, minlength=size) - np.bincount(group, minlength=size)
+        sums = np.zeros((size, 2), np.uint64)
         for column, half in enumerate(("low", "high")):
             np.add.at(sums[:, column], owner, named[half][of_keys])
         return Pairs(
             groups.take(pa.array(np.unique(group[(count != 1) | is_shared]))),
             EntrySums(groups, counts, sums),
-            len(np.unique(of_keys)) < len(named),
+            # Entries of keys that share a hash are met more than once: then nothing is told apart.
+            len(of_keys) < len(named),
             not is_shared.any(),
         )
 
