@@ -19,6 +19,8 @@ from pyhudi_expr.index.lookups.record_index import RecordIndex, record_index, sl
 from pyhudi_expr.index.lookups.secondary_index import SecondaryIndex, secondary_indexes
 from pyhudi_expr.index.prune import PruneOptions, Pruner, PruneRequest
 from pyhudi_expr.index.row_counts import row_counts
+from pyhudi_expr.manage.certifying import READER, IndexCertification
+from pyhudi_expr.manage.operations import carry_out
 from pyhudi_expr.tables.hudi_names import RECORD_INDEX
 from pyhudi_expr.tables.hudi_table import HudiTable
 from pyhudi_expr.tables.listing import TableView
@@ -165,6 +167,25 @@ def test_a_query_does_not_wait_for_a_long_count(
     uncounted = "record_index is not used yet: it has no certificate"
     assert [note for note in early.notes if note.startswith(uncounted)]
     assert "record_index" not in [source.name for source in early.evidence]
+
+
+def test_who_certifies_an_index_as_the_note_says_has_it_used_at_once(
+    golden: Mapping[str, Path], tmp_path: Path, directly: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in (of_records, of_values):
+        monkeypatch.setattr(module, "AT_ONCE_BYTES", 0)
+        monkeypatch.setattr(module, "QUERY_SECONDS", 0.01)
+    path = str(shutil.copytree(golden[INDEXED[1]], tmp_path / "t"))
+    request = PruneRequest(parse_predicate("txn_id IN ('TXN-001', 'TXN-007')"))
+    with lazy_value._ONE_AT_A_TIME:
+        early = Pruner(PruneOptions(footer_wait=20)).prune(path, request)
+        assert any("'pyhudi index verify --certify'" in note for note in early.notes)
+        operation = IndexCertification(path, RECORD_INDEX, READER)
+        carry_out(operation, operation.plan())
+        forget_certificates()
+        found = Pruner(PruneOptions(footer_wait=20)).prune(path, request)
+    assert RECORD_INDEX in [source.name for source in found.evidence]
+    assert found.notes == ()
 
 
 def test_a_damaged_certificate_costs_a_count(
