@@ -177,7 +177,7 @@ def test_who_certifies_an_index_as_the_note_says_has_it_used_at_once(
         monkeypatch.setattr(module, "QUERY_SECONDS", 0.01)
     path = str(shutil.copytree(golden[INDEXED[1]], tmp_path / "t"))
     request = PruneRequest(parse_predicate("txn_id IN ('TXN-001', 'TXN-007')"))
-    with lazy_value._ONE_AT_A_TIME:
+    with computed_once._ONE_AT_A_TIME:
         early = Pruner(PruneOptions(footer_wait=20)).prune(path, request)
         assert any("'pyhudi index verify --certify'" in note for note in early.notes)
         operation = IndexCertification(path, RECORD_INDEX, READER)
