@@ -20,6 +20,7 @@ import pyarrow as pa
 
 from pyhudi_expr.arrays import AnyScalar
 from pyhudi_expr.computed_once import computed_once
+from pyhudi_expr.errors import UnsupportedTable
 from pyhudi_expr.expr.bound import BoundColumn
 from pyhudi_expr.expr.domains import (
     MAX_ORDINAL,
@@ -204,11 +205,22 @@ class PathColumns:
         return PathColumns(table, types)
 
     def values(self, partition: str) -> dict[str, AnyScalar]:
-        """Return what the columns show in a partition, as far as that is known."""
+        """Return what the columns show in a partition, as far as that differs from the files.
+
+        Raises:
+            UnsupportedTable: One is a time. Writers leave out its fraction in the path, or write
+                what Spark reads as null.
+        """
         if not self.types:
             return {}
         texts = self.table.texts(partition)
         found = {name: _shown(texts[at], type_) for name, (at, type_) in self.types.items()}
+        for name, (_, type_) in self.types.items():
+            if found[name] is None and pa.types.is_timestamp(type_):
+                raise UnsupportedTable(
+                    f"the partition {partition}: Spark takes the times of {name} from the path, by"
+                    " rules that are not known here; read other columns, or ask an engine"
+                )
         return {name: value for name, value in found.items() if value is not None}
 
 

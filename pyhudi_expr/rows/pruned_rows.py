@@ -345,7 +345,11 @@ class PrunedRows:
 
     def _shown(self, rows: pa.Table, partition: str) -> pa.Table:
         """Return the rows of a partition as Hudi for Spark shows its columns."""
-        for name, value in self.path_columns.values(partition).items():
+        try:
+            shown = self.path_columns.values(partition)
+        except UnsupportedTable as error:
+            raise UnsupportedTable(f"{self.table.base_path}: {error}") from None
+        for name, value in shown.items():
             at = rows.schema.get_field_index(name)
             if at >= 0:
                 rows = rows.set_column(at, rows.field(at), arrow_constant(len(rows), value))

@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from pyhudi_expr.errors import UnsupportedTable
 from pyhudi_expr.expr.bind import bind
 from pyhudi_expr.expr.bound import columns
 from pyhudi_expr.expr.domains import float_ordinal
@@ -22,6 +23,7 @@ from pyhudi_expr.expr.terms import Scope
 from pyhudi_expr.index.partition_semantics import PartitionReader, ReaderSemantics
 from pyhudi_expr.index.partition_values import PartitionValues, path_layout
 from pyhudi_expr.index.spark_partition_values import (
+    PathColumns,
     PathText,
     SparkPartitionColumns,
     SparkPathValues,
@@ -197,3 +199,13 @@ def test_partition_columns_shown_as_another_type() -> None:
         assert undecided("CUSTOM", "p:TIMESTAMP", reader, number) == custom
         assert undecided("SIMPLE", "p", reader, number) == set()
     assert undecided("TIMESTAMP", "p", HUDI, text) == set()
+
+
+@pytest.mark.parametrize("type_", [pa.timestamp("us", "UTC"), pa.timestamp("us")])
+def test_times_of_paths_are_not_shown_as_those_of_files(type_: pa.DataType) -> None:
+    """Writers leave out a fraction, or write numbers, which Spark reads as null."""
+    found = PathColumns.of(properties("p"), pa.schema([("p", type_), ("v", pa.int32())]))
+    with pytest.raises(UnsupportedTable, match="Spark takes the times of p from the path"):
+        found.values("p=2024-01-31 10%3A20%3A30.999")
+    others = PathColumns.of(properties("p"), pa.schema([("v", pa.int32())]))
+    assert others.values("p=2024-01-31 10%3A20%3A30.999") == {}
