@@ -16,8 +16,8 @@ pytestmark = pytest.mark.slow
 MB = 1 << 20
 FILES, FILLERS = 60_000, 20
 LIMIT = 4 * MB
-#: Read and decoded at a time by two threads.
-AT_WORK = 40 * MB
+#: Read and decoded at a time by two threads: 36 to 50 MB, by what else the machine does.
+AT_WORK = 56 * MB
 #: Freed memory goes back to the system, as far as glibc gives it back. Arrow's own pool and an
 #: arena for each thread keep between 10 and 50 MB more, by the order in which threads run.
 ALLOCATORS = {"ARROW_DEFAULT_MEMORY_POOL": "system", "MALLOC_ARENA_MAX": "1"}
