@@ -336,9 +336,10 @@ def _has_lost_definitions(table: HudiTable) -> bool:
 
 def _check_schemas(group: FileGroup) -> None:
     """Check the schemas of log blocks: Hudi's readers decode each, which ours have no use for."""
-    for block, name, _ in group.sources[1]:
-        if block.block.schema is not None:
-            parse_json(block.block.schema, name)
+    files = {block.block.schema: name for block, name, _ in group.sources[1]}
+    for schema, name in files.items():
+        if schema is not None:
+            parse_json(schema, name)
 
 
 def _of_group(
