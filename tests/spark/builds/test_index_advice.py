@@ -62,14 +62,22 @@ def kept(table: HudiTable, condition: str) -> int:
     return int(Pruner(_ALONE).prune(table.uri, request(condition)).keep.sum())
 
 
-def test_entries_that_hudi_removed_come_back_by_a_refresh(
-    spark: SparkSession, tmp_path: Path
-) -> None:
-    """A delete with an older ordering value loses, but Hudi deletes the entries."""
-    table = indexed(spark, tmp_path, "refreshed")
+def without_entries(spark: SparkSession, root: Path, name: str) -> HudiTable:
+    """A table with a row whose entries are gone.
+
+    A delete with an older ordering value loses, but Hudi deletes the entries.
+    """
+    table = indexed(spark, root, name)
     upsert(table, rows(spark, "3", "'new'", "50"))
     deleted = rows(spark, "3", "'new'", "-1")
     upsert(table, deleted.withColumn("_hoodie_is_deleted", deleted.id.isNotNull()))
+    return table
+
+
+def test_entries_that_hudi_removed_come_back_by_a_refresh(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    table = without_entries(spark, tmp_path, "refreshed")
     frame = read(spark, table.uri).cache()
     assert frame.where("id = 3").count() == 1
     assert_no_row_lost(Pruner(_ALONE), table.uri, frame, _PREDICATES)
@@ -200,10 +208,7 @@ def test_keys_that_hudi_removed_are_in_an_index_of_the_extension(
     spark: SparkSession, tmp_path: Path
 ) -> None:
     """The other advice for a record index that lacks keys; Hudi's has to go first."""
-    table = indexed(spark, tmp_path, "beside")
-    upsert(table, rows(spark, "3", "'new'", "50"))
-    deleted = rows(spark, "3", "'new'", "-1")
-    upsert(table, deleted.withColumn("_hoodie_is_deleted", deleted.id.isNotNull()))
+    table = without_entries(spark, tmp_path, "beside")
     assert "build it with store = 'extension'" in statuses(spark, table)["record_index"].note
     for statement in (
         f"DROP INDEX texts ON '{table.uri}'",

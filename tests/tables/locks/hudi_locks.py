@@ -75,7 +75,11 @@ def assert_exclusive(
         with pytest.raises(LockNotAcquired, match=refusal), impatient.held("tries"):
             pass
         hudi.unlock()
-    # This program waits for Hudi, and gets the lock as soon as that releases it.
+    assert_waits_for(hudi, lock)
+
+
+def assert_waits_for(hudi: HudiLock, lock: TableLock) -> None:
+    """Check that this program waits for Hudi, and gets the lock as soon as that releases it."""
     assert hudi.lock()
     threading.Timer(0.5, hudi.unlock).start()
     with lock.held("tries"):

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import subprocess
-import threading
 import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -18,7 +17,7 @@ from devtools.runtime import WORK, hudi_bundle, java
 from pyhudi_expr.tables.locks import LockLost, LockNotAcquired, TableLock, settings
 from pyhudi_expr.tables.locks.storage_lease import LEASE_FILE, LeaseTimes, StorageLock
 from pyhudi_expr.tables.storage import Storage
-from tests.tables.locks.hudi_locks import JAVA, PACKAGE, HudiLock, hudi_lock
+from tests.tables.locks.hudi_locks import JAVA, PACKAGE, HudiLock, assert_waits_for, hudi_lock
 
 pytestmark = [pytest.mark.s3, pytest.mark.slow]
 
@@ -76,11 +75,7 @@ def test_hudis_writers_and_this_program_exclude_each_other(
         with pytest.raises(LockNotAcquired), impatient.held("tries"):
             pass
         hudi.unlock()
-    # Each waits for the other, and gets the lock when that releases it.
-    assert hudi.lock()
-    threading.Timer(0.5, hudi.unlock).start()
-    with lock.held("tries"):
-        pass
+    assert_waits_for(hudi, lock)
 
 
 def test_each_takes_what_the_other_left(
